@@ -1,0 +1,1 @@
+//! The HTTP client: one set-up for every adapter that calls out.

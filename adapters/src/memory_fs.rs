@@ -1,0 +1,1 @@
+//! Memory files on a disk: locks, exchange, sync.

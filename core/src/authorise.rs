@@ -1,0 +1,1 @@
+//! Who may write memory: one pure table.

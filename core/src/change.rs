@@ -1,0 +1,1 @@
+//! A change of memory: one value, whoever asks for it.

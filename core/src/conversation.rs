@@ -1,0 +1,26 @@
+//! Conversations: one actor each, and the sweep that wakes them.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use crate::engine::Engine;
+
+/// The worker.
+pub struct Conversations {
+    engine: Arc<Engine>,
+}
+
+impl Conversations {
+    /// A worker of this engine.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>) -> Self {
+        Self { engine }
+    }
+
+    /// Works until `stop` is true and what was begun is finished or given back.
+    pub async fn run(&self, mut stop: watch::Receiver<bool>) {
+        let _ = &self.engine;
+        let _ = stop.wait_for(|stop| *stop).await;
+    }
+}

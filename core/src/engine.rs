@@ -1,0 +1,66 @@
+//! What every part of the engine is given. Built once, in the composition root.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use crate::home::Home;
+use crate::ids::{AccountId, HolderId, ModelName};
+use crate::ports::{Clock, MemoryFiles, ModelClient, Platform, Presence, Store};
+use crate::tools::Toolbox;
+use crate::worker::Bells;
+
+/// What this process answers for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Serves {
+    /// The whole home: whatever no living terminal keeps to itself.
+    Home,
+    /// What was typed in this process, and nothing else while it can be done elsewhere.
+    Terminal,
+}
+
+/// The finished ports, and what they share.
+pub struct Engine {
+    /// The database.
+    pub store: Arc<dyn Store>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// This process, and the others.
+    pub presence: Arc<dyn Presence>,
+    /// Memory's files, and the souls and missions beside them.
+    pub files: Arc<dyn MemoryFiles>,
+    /// The accounts that this process serves.
+    pub platforms: BTreeMap<AccountId, Arc<dyn Platform>>,
+    /// The configured models.
+    pub models: BTreeMap<ModelName, Arc<dyn ModelClient>>,
+    /// What bots can do.
+    pub tools: Toolbox,
+    /// The home, as configured now.
+    pub home: watch::Receiver<Arc<Home>>,
+    /// What this process answers for.
+    pub serves: Serves,
+    /// The bells.
+    pub bells: Arc<Bells>,
+}
+
+impl Engine {
+    /// The home as it is now.
+    #[must_use]
+    pub fn home(&self) -> Arc<Home> {
+        self.home.borrow().clone()
+    }
+
+    /// The accounts that this process serves.
+    #[must_use]
+    pub fn accounts(&self) -> Vec<AccountId> {
+        self.platforms.keys().cloned().collect()
+    }
+
+    /// Whether this process may take work that `holder` accepted: its own always; that of a process
+    /// that is gone, also; that of a living one only never.
+    #[must_use]
+    pub fn may_take(&self, accepted_by: &HolderId) -> bool {
+        accepted_by == self.presence.me() || !self.presence.alive(accepted_by)
+    }
+}

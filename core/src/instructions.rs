@@ -1,0 +1,1 @@
+//! What every turn re-reads: who the bot is, and how it keeps its memory.

@@ -1,0 +1,1 @@
+//! Memory: what it holds, how it is found, and the only way to write it.

@@ -1,0 +1,1 @@
+//! The `memory` tool: the owner's profile and the bot's notes.

@@ -1,0 +1,1 @@
+//! One contract a port: what every implementation must do. A second implementation runs the same.

@@ -1,0 +1,1 @@
+//! The suite: everything that needs the outside, as one binary.
