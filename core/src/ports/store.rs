@@ -265,6 +265,8 @@ pub struct OpenTurn {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TurnNotes {
+    /// Model answers that were committed.
+    pub steps: u32,
     /// Memory files that were changed in this turn, as the closing line names them.
     pub changed: Vec<String>,
     /// Refusals of the `memory` tool in a row.
@@ -336,11 +338,12 @@ pub struct Cut {
     pub claim: Claim,
     /// When.
     pub at: DateTime<Utc>,
-    /// The new episode's first message (summary and documents).
-    pub head: Body,
-    /// The first message of the old episode that is kept, copied behind the head with those that
-    /// follow it. The copies keep their turn; document parts inside them are left out by the caller.
-    pub kept: Vec<Body>,
+    /// The new episode's first message (summary, documents, and the parts of a kept user message that
+    /// came first), with the turn that those parts belong to.
+    pub head: (Option<TurnId>, Body),
+    /// What is kept of the old episode, as copies behind the head, each with its turn. Document parts
+    /// are left out by the caller.
+    pub kept: Vec<(Option<TurnId>, Body)>,
     /// The old episode's last archived message.
     pub archived_to: Seq,
     /// What the person is told of it.
