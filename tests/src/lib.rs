@@ -1,4 +1,13 @@
 //! Stand-ins for the outside, as servers on the wire, and the harness that starts, kills and
 //! restarts the real application against them.
+//!
+//! Tests are plain functions without `async`: the servers work on a runtime of their own, and a test
+//! waits for facts ([`bell::until`]), never for time. Nothing here knows the inside of the
+//! application: it is reached as people, Telegram and a model's server reach it.
+#![expect(clippy::expect_used, reason = "a test kit says what is wrong by failing the test")]
 
+pub mod bell;
 pub mod contract;
+pub mod model;
+pub mod telegram;
+pub mod wire;
