@@ -1,128 +1,131 @@
-//! The configuration of a home, typed. Whoever reads these types has a configuration that was
-//! checked whole: keys, values, references and secrets.
+//! The configuration of a home, typed and checked whole.
+//!
+//! [`load`] reads three layers (defaults, `atlas.toml`, `ATLAS__SECTION__KEY`) and the bots' folders,
+//! and answers with a [`Config`] or with all errors at once, each with its line and its cure.
+//! [`prepare_home`] makes a home's folder. This crate is the only one that reads the environment;
+//! what a configuration is for, it leaves to others.
+//!
+//! How it goes: `walk` and `environment` hold every key and value to the table in `schema`, `layers`
+//! puts them over each other, `check` looks at the whole.
+#![warn(missing_docs)]
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Duration;
+mod bots;
+mod check;
+mod duration;
+mod environment;
+mod error;
+mod front_matter;
+mod home;
+mod layers;
+mod mask;
+mod nearest;
+mod place;
+mod places;
+mod schema;
+mod secrets;
+mod source;
+mod types;
+mod value;
+mod walk;
 
-use atlas_core::audience::SharedMemory;
-use atlas_core::ids::{AccountId, BotName, ModelName, Person, PlatformChat};
-use atlas_core::router::{Allow, Answer};
-use chrono_tz::Tz;
-use secrecy::SecretString;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
 
-/// A checked configuration.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// The home's folder.
-    pub home: PathBuf,
-    /// `timezone`; the system's where it is not set.
-    pub timezone: Tz,
-    /// `[owner]`: one person's ids.
-    pub owner: Vec<Person>,
-    /// `[models.<name>]`, never empty: where none is configured, one from the environment or `offline`.
-    pub models: BTreeMap<ModelName, Model>,
-    /// The model of bots that name none: `default`, else the only or first one.
-    pub default_model: ModelName,
-    /// `[accounts.<name>]`.
-    pub accounts: BTreeMap<AccountId, Account>,
-    /// `[[routes]]`, in the file's order.
-    pub routes: Vec<RouteConfig>,
-    /// The bots found in `bots/`, and `atlas`, which always exists.
-    pub bots: Vec<BotConfig>,
-    /// `[conversations]`.
-    pub conversations: Conversations,
-    /// `memory.notice`.
-    pub memory_notice: bool,
-    /// What is not wrong but should be known: a literal token, an environment variable that is not read.
-    pub warnings: Vec<String>,
+pub use crate::duration::parse_duration;
+pub use crate::error::{Error, Errors};
+pub use crate::home::{EXAMPLE, HomeError, HomeReport, prepare_home};
+pub use crate::place::Place;
+pub use crate::source::Source;
+pub use crate::types::{
+    Account, AccountPlatform, BotConfig, Config, Conversations, Model, Provider, RouteConfig,
+};
+
+/// The exit code for a broken configuration: the system's word for it, which a service manager can
+/// be told not to restart on.
+pub const EX_CONFIG: u8 = 78;
+
+/// The configuration's file in the home.
+pub const FILE: &str = "atlas.toml";
+
+/// The key of the model that stands in where none is configured, and of the one that bots have
+/// which name none.
+pub const DEFAULT_MODEL: &str = "default";
+
+/// The model that is asked for where there is an `OPENAI_API_KEY` and no `[models]`: the provider's
+/// small one that can use tools, so that a first try costs little.
+pub const DEFAULT_OPENAI_MODEL: &str = "gpt-5-mini";
+
+/// Loads the configuration of a home. A home without `atlas.toml`, or without anything, has the
+/// defaults.
+///
+/// # Errors
+///
+/// Everything that is wrong, sorted by file and line.
+pub fn load(source: &Source) -> Result<Config, Errors> {
+    let mut errors = Vec::new();
+    let mut warnings = Vec::new();
+    let bots = bots::read(&source.home, &mut errors, &mut warnings);
+    let file = match read_file(&source.home) {
+        Ok(found) => Some(found),
+        Err(error) => {
+            errors.push(error);
+            None
+        }
+    };
+    let readable = file.is_some();
+    let file = file.unwrap_or_default();
+    let environment = environment::walk(&source.env, &file.places);
+    errors.extend(file.errors);
+    errors.extend(environment.errors);
+    // Of a file that cannot be read nothing is known: whatever refers to it would seem wrong.
+    if !readable {
+        return Err(Errors::sorted(errors));
+    }
+    let mut places = file.places;
+    places.lay_over(environment.places);
+    let raw = layers::merge(file.values, environment.values).unwrap_or_else(|error| {
+        errors.push(Error::new(
+            Place::Path(FILE.into()),
+            format!("the layers do not fit together: {error}"),
+            "This is a mistake in Atlas: please report it with the file, its secrets taken out.",
+        ));
+        layers::Raw::default()
+    });
+    let mut check = check::Check { source, places: &places, errors, warnings };
+    let config = check.whole(&raw, &bots);
+    if check.errors.is_empty() { Ok(config) } else { Err(Errors::sorted(check.errors)) }
 }
 
-/// `[models.<name>]`.
-#[derive(Clone, Debug)]
-pub struct Model {
-    /// Which dialect.
-    pub provider: Provider,
-    /// The provider's name of the model.
-    pub model: String,
-    /// Where its server is; the provider's own where it is not set.
-    pub base_url: Option<String>,
-    /// The key.
-    pub api_key: Option<SecretString>,
-    /// Tokens of input and output together.
-    pub window: Option<u32>,
-    /// The most tokens of one answer.
-    pub max_output: Option<u32>,
-    /// The server wants strictly alternating roles.
-    pub strict_roles: bool,
+/// What `atlas.toml` says; nothing where there is none.
+fn read_file(home: &Path) -> Result<walk::Found, Error> {
+    match read(home)? {
+        Some(text) => walk::walk(place::Text { file: FILE, text: &text }),
+        None => Ok(walk::Found::default()),
+    }
 }
 
-/// Which dialect a model's server speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Provider {
-    /// Chat completions.
-    OpenAi,
-    /// The stand-in.
-    Offline,
-}
-
-/// `[accounts.<name>]`.
-#[derive(Clone, Debug)]
-pub struct Account {
-    /// The platform.
-    pub platform: AccountPlatform,
-    /// The token.
-    pub token: SecretString,
-    /// Who answers where no route says otherwise.
-    pub bot: BotName,
-    /// Another server of the same interface.
-    pub api_base: Option<String>,
-    /// Who may talk besides the owner, where no route says otherwise.
-    pub allow: Allow,
-}
-
-/// The platforms that accounts can be on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AccountPlatform {
-    /// Telegram's Bot API.
-    Telegram,
-}
-
-/// `[[routes]]`.
-#[derive(Clone, Debug)]
-pub struct RouteConfig {
-    /// The account.
-    pub account: AccountId,
-    /// The group, channel, topic or server.
-    pub chat: PlatformChat,
-    /// Who answers there; the account's bot where it is not set.
-    pub bot: BotName,
-    /// When.
-    pub answer: Answer,
-    /// What a shared chat loads.
-    pub memory: Option<SharedMemory>,
-    /// Who may talk besides the owner.
-    pub allow: Allow,
-}
-
-/// A bot of the home.
-#[derive(Clone, Debug)]
-pub struct BotConfig {
-    /// Its folder.
-    pub name: BotName,
-    /// `name` of its front matter; the folder's name where it is not set.
-    pub shown: String,
-    /// Its model.
-    pub model: ModelName,
-}
-
-/// `[conversations]`.
-#[derive(Clone, Debug)]
-pub struct Conversations {
-    /// The owner's DMs with one bot and its terminal are one conversation.
-    pub join_direct: bool,
-    /// Tokens at which an episode is cut.
-    pub compact_at: Option<u32>,
-    /// How long an outage of a model is waited for.
-    pub patience: Duration,
+/// The text of `atlas.toml`; None where there is none.
+fn read(home: &Path) -> Result<Option<String>, Error> {
+    let path = home.join(FILE);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            return Err(Error::new(
+                Place::Path(path),
+                format!("the configuration cannot be read: {error}"),
+                "It is a file, and belongs to the user that runs Atlas.",
+            ));
+        }
+    };
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let text = String::from_utf8_lossy(error.as_bytes());
+        Error::new(
+            place::Text { file: FILE, text: &text }.place(Some(good..good)),
+            "this is no UTF-8 text",
+            "Save the file as UTF-8.",
+        )
+    })
 }

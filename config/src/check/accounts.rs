@@ -1,0 +1,196 @@
+//! The accounts and the routes on them: who answers where, and who may talk.
+
+use std::collections::BTreeMap;
+
+use atlas_core::audience::SharedMemory;
+use atlas_core::bot::MAIN;
+use atlas_core::ids::{AccountId, BotName};
+use atlas_core::router::{Allow, Answer};
+use secrecy::ExposeSecret;
+
+use super::{Check, no_such};
+use crate::error::Error;
+use crate::layers::{Raw, RawAccount, RawId, RawRoute};
+use crate::mask;
+use crate::types::{Account, AccountPlatform, BotConfig, RouteConfig};
+
+impl Check<'_> {
+    pub(super) fn accounts(
+        &mut self,
+        raw: &Raw,
+        bots: &[BotConfig],
+    ) -> BTreeMap<AccountId, Account> {
+        let mut accounts: BTreeMap<AccountId, Account> = BTreeMap::new();
+        for (name, raw) in &raw.accounts {
+            let Some(account) = self.account(name, raw, bots) else { continue };
+            let twin = accounts.iter().find(|(_, other)| {
+                other.token.expose_secret() == account.token.expose_secret()
+                    && other.api_base == account.api_base
+            });
+            if let Some((twin, _)) = twin {
+                let what = format!("the accounts `{twin}` and `{name}` have the same token");
+                self.fail(
+                    &["accounts", name, "token"],
+                    what,
+                    "A platform gives each message to one of them only: take one account out.",
+                );
+            }
+            accounts.insert(name.as_str().into(), account);
+        }
+        accounts
+    }
+
+    /// An account; None where its platform or its token is missing, which is reported.
+    fn account(&mut self, name: &str, raw: &RawAccount, bots: &[BotConfig]) -> Option<Account> {
+        let at = |key| ["accounts", name, key];
+        let header = format!("[accounts.{name}]");
+        if raw.platform.is_none() {
+            self.missing(&at("platform"), &header, "`platform = \"telegram\"`");
+        }
+        if raw.token.is_none() {
+            self.missing(
+                &at("token"),
+                &header,
+                "`token = \"env:TELEGRAM_TOKEN\"`, as BotFather gave it",
+            );
+        }
+        let bot = self.bot(&at("bot"), raw.bot.as_deref(), bots).unwrap_or_else(|| MAIN.into());
+        let allow = self.allow(&at("allow"), raw.allow.as_deref()).unwrap_or_default();
+        let token = self.secret(&at("token"), raw.token.as_deref());
+        Some(Account {
+            platform: raw.platform.as_ref().map(|_| AccountPlatform::Telegram)?,
+            token: token?,
+            bot,
+            api_base: raw.api_base.clone(),
+            allow,
+        })
+    }
+
+    pub(super) fn routes(
+        &mut self,
+        raw: &Raw,
+        accounts: &BTreeMap<AccountId, Account>,
+        bots: &[BotConfig],
+    ) -> Vec<RouteConfig> {
+        let mut routes: Vec<(usize, RouteConfig)> = Vec::new();
+        for (n, raw) in raw.routes.iter().enumerate() {
+            let Some(route) = self.route(n, raw, accounts, bots) else { continue };
+            let twin = routes
+                .iter()
+                .find(|(_, other)| other.account == route.account && other.chat == route.chat);
+            if let Some((first, _)) = twin {
+                let first = self.at(&["routes", &first.to_string(), "chat"]);
+                self.fail(
+                    &["routes", &n.to_string(), "chat"],
+                    format!(
+                        "the chat {} of account `{}` has two routes",
+                        mask::value(route.chat.as_str()),
+                        route.account
+                    ),
+                    &format!("Keep one; the other is at {first}."),
+                );
+            }
+            routes.push((n, route));
+        }
+        routes.into_iter().map(|(_, route)| route).collect()
+    }
+
+    /// A route; None where what it is about is missing or wrong, which is reported.
+    fn route(
+        &mut self,
+        n: usize,
+        raw: &RawRoute,
+        accounts: &BTreeMap<AccountId, Account>,
+        bots: &[BotConfig],
+    ) -> Option<RouteConfig> {
+        let n = n.to_string();
+        let at = |key| ["routes", n.as_str(), key];
+        if raw.account.is_none() {
+            self.missing(
+                &at("account"),
+                "this [[routes]]",
+                "the account it is on: `account = \"tg\"`",
+            );
+        }
+        if raw.chat.is_none() {
+            self.missing(
+                &at("chat"),
+                "this [[routes]]",
+                "the chat it is about: `chat = \"-1001234567890\"`",
+            );
+        }
+        let bot = self.bot(&at("bot"), raw.bot.as_deref(), bots);
+        let allow = self.allow(&at("allow"), raw.allow.as_deref());
+        if let Some(chat) = raw.chat.as_deref().filter(|chat| !is_telegram_chat(chat)) {
+            self.fail(
+                &at("chat"),
+                format!("{} is no chat's id on Telegram", mask::value(chat)),
+                "A group's id is a number such as -1001234567890, a topic's is the group's and its own: -1001234567890:7.",
+            );
+        }
+        let name = raw.account.as_deref()?;
+        let known = self.places.names("accounts");
+        if !known.iter().any(|known| known == name) {
+            let known = known.iter().map(String::as_str);
+            let error =
+                no_such(self.at(&at("account")), "account", name, known, "[accounts.<name>]");
+            self.errors.push(error);
+            return None;
+        }
+        // An account that is broken was reported; its routes are not wrong for it.
+        let account = accounts.get(&AccountId::from(name))?;
+        Some(RouteConfig {
+            account: name.into(),
+            chat: raw.chat.as_deref()?.into(),
+            bot: bot.unwrap_or_else(|| account.bot.clone()),
+            answer: match raw.answer.as_deref() {
+                Some("all") => Answer::All,
+                _ => Answer::Mentioned,
+            },
+            memory: raw.memory.as_deref().map(|memory| match memory {
+                "all" => SharedMemory::All,
+                "notes" => SharedMemory::Notes,
+                _ => SharedMemory::None,
+            }),
+            allow: allow.unwrap_or_else(|| account.allow.clone()),
+        })
+    }
+
+    /// The bot of this name; None where none is named, or none is there, which is reported.
+    fn bot(&mut self, path: &[&str], name: Option<&str>, bots: &[BotConfig]) -> Option<BotName> {
+        let name = name?;
+        if bots.iter().any(|bot| bot.name.as_str() == name) {
+            return Some(name.into());
+        }
+        let known = bots.iter().map(|bot| bot.name.as_str());
+        let error: Error =
+            no_such(self.at(path), "bot", name, known, "the folder bots/<name>/ with a BOT.md");
+        self.errors.push(error);
+        None
+    }
+
+    fn allow(&mut self, path: &[&str], ids: Option<&[RawId]>) -> Option<Allow> {
+        let ids = ids?;
+        let everybody = |id: &RawId| id.as_deref() == Some("*");
+        if !ids.iter().any(everybody) {
+            let people = self.people(path, ids);
+            return Some(if people.is_empty() { Allow::Nobody } else { Allow::These(people) });
+        }
+        if ids.len() > 1 {
+            self.fail(
+                path,
+                "`allow` names everybody and somebody".to_owned(),
+                "Write [\"*\"] for everybody, or the ids of those who may talk.",
+            );
+        }
+        Some(Allow::Everybody)
+    }
+}
+
+/// A group's or channel's id, or a topic's: both numbers with a colon between them.
+fn is_telegram_chat(chat: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let (group, topic) =
+        chat.split_once(':').map_or((chat, None), |(group, topic)| (group, Some(topic)));
+    number(group.strip_prefix('-').unwrap_or(group)) && topic.is_none_or(number)
+}

@@ -1,0 +1,127 @@
+//! The models: those of the file, or the one that stands in where there are none.
+
+use std::collections::BTreeMap;
+
+use atlas_core::ids::ModelName;
+
+use super::Check;
+use crate::error::Error;
+use crate::layers::{Raw, RawModel};
+use crate::place::Place;
+use crate::schema::Kind;
+use crate::secrets;
+use crate::types::{Model, Provider};
+use crate::value::{self, Written};
+use crate::{DEFAULT_MODEL, DEFAULT_OPENAI_MODEL};
+
+impl Check<'_> {
+    /// The models, never none, and which of them bots have that name none.
+    pub(super) fn models(&mut self, raw: &Raw) -> (BTreeMap<ModelName, Model>, ModelName) {
+        let names = self.places.names("models");
+        let Some(first) = names.first() else {
+            let model = self.stand_in();
+            return (BTreeMap::from([(DEFAULT_MODEL.into(), model)]), DEFAULT_MODEL.into());
+        };
+        let default = names.iter().find(|name| *name == DEFAULT_MODEL).unwrap_or(first);
+        let mut models = BTreeMap::new();
+        for (name, raw) in &raw.models {
+            if let Some(model) = self.model(name, raw) {
+                models.insert(name.as_str().into(), model);
+            }
+        }
+        (models, default.as_str().into())
+    }
+
+    fn model(&mut self, name: &str, raw: &RawModel) -> Option<Model> {
+        let at = |key| ["models", name, key];
+        let header = format!("[models.{name}]");
+        let api_key = self.secret(&at("api_key"), raw.api_key.as_deref());
+        if let (Some(window), Some(output)) = (raw.window, raw.max_output)
+            && output >= window
+        {
+            self.fail(
+                &at("max_output"),
+                format!("`max_output` = {output} leaves no room in `window` = {window}"),
+                "The window holds input and output together: write a smaller `max_output`.",
+            );
+        }
+        let provider = match raw.provider.as_deref() {
+            Some("openai") => Provider::OpenAi,
+            Some(_) => Provider::Offline,
+            None => {
+                self.missing(&at("provider"), &header, "`provider = \"openai\"`, or \"offline\"");
+                return None;
+            }
+        };
+        if provider == Provider::OpenAi {
+            if raw.model.is_none() {
+                let line = format!(
+                    "the model's name at its provider: `model = \"{DEFAULT_OPENAI_MODEL}\"`"
+                );
+                self.missing(&at("model"), &header, &line);
+            }
+            // A server of one's own may want no key.
+            if raw.api_key.is_none()
+                && raw.base_url.is_none()
+                && !self.places.written(&at("base_url"))
+            {
+                let line =
+                    "`api_key = \"env:OPENAI_API_KEY\"`, or the `base_url` of a server of your own";
+                self.missing(&at("api_key"), &header, line);
+            }
+        }
+        Some(Model {
+            provider,
+            model: raw.model.clone().unwrap_or_else(|| "offline".to_owned()),
+            base_url: raw.base_url.clone(),
+            api_key,
+            window: raw.window,
+            max_output: raw.max_output,
+            strict_roles: raw.strict_roles,
+        })
+    }
+
+    /// What answers where no model is set up: the one whose key is in the environment, else
+    /// `offline`, so that a newcomer sees the product without a key.
+    fn stand_in(&mut self) -> Model {
+        let set = |name: &str| {
+            self.source.env.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
+        };
+        let offline = Model {
+            provider: Provider::Offline,
+            model: "offline".to_owned(),
+            base_url: None,
+            api_key: None,
+            window: None,
+            max_output: None,
+            strict_roles: false,
+        };
+        if set("OPENAI_API_KEY").is_none() {
+            if set("ANTHROPIC_API_KEY").is_some() {
+                self.warnings.push(
+                    "ANTHROPIC_API_KEY is set, but this version of Atlas does not speak with Anthropic's models yet; the offline stand-in answers. Set OPENAI_API_KEY, or write [models.default] in atlas.toml."
+                        .to_owned(),
+                );
+            }
+            return offline;
+        }
+        let base_url = set("OPENAI_BASE_URL").map(str::to_owned);
+        if let Some(url) = &base_url {
+            let fits = value::fit("OPENAI_BASE_URL", Kind::Address, &Written::Text(url));
+            if let Err((what, mend)) = fits {
+                let place = Place::Variable("OPENAI_BASE_URL".to_owned());
+                self.errors.push(Error::new(place, what, mend));
+            }
+        }
+        let api_key = match secrets::resolve(self.source, "env:OPENAI_API_KEY") {
+            Ok(found) => Some(found.secret),
+            Err((what, mend)) => {
+                let place = Place::Variable("OPENAI_API_KEY".to_owned());
+                self.errors.push(Error::new(place, what, mend));
+                None
+            }
+        };
+        let model = DEFAULT_OPENAI_MODEL.to_owned();
+        Model { provider: Provider::OpenAi, model, base_url, api_key, ..offline }
+    }
+}

@@ -1,0 +1,149 @@
+//! The layer of the environment: `ATLAS__SECTION__KEY`, held to the same table of keys as the file.
+
+use std::collections::BTreeMap;
+
+use config::{Map, Value, ValueKind};
+
+use crate::error::Error;
+use crate::mask;
+use crate::place::Place;
+use crate::places::Places;
+use crate::schema::{self, Key, Kind};
+use crate::value::{self, Written};
+use crate::walk::{self, Found};
+
+/// What every variable of this layer begins with.
+const PREFIX: &str = "ATLAS__";
+
+/// Reads the variables. An empty one counts as not set, as compose files write it. Names of accounts
+/// and models that the file has (`file`) are found whatever their case, and dashes as underscores.
+pub(crate) fn walk(env: &BTreeMap<String, String>, file: &Places) -> Found {
+    let mut found = Found::default();
+    for (name, text) in env.iter().filter(|(_, text)| !text.trim().is_empty()) {
+        let Some(key) = name.strip_prefix(PREFIX) else { continue };
+        let parts: Vec<String> = key.split("__").map(str::to_lowercase).collect();
+        match resolve(name, &parts, text, file) {
+            Ok((path, value)) => {
+                let place = Place::Variable(name.clone());
+                found.places.note(&path, place.clone(), place.clone());
+                // A section that the file opens stays where it is; one that it does not, is here.
+                for length in 1..path.len() {
+                    if !file.written(&path[..length]) {
+                        found.places.note(&path[..length], place.clone(), place.clone());
+                    }
+                }
+                insert(&mut found.values, &path, value);
+            }
+            Err(error) => found.errors.push(*error),
+        }
+    }
+    found
+}
+
+fn resolve(
+    name: &str,
+    parts: &[String],
+    text: &str,
+    file: &Places,
+) -> Result<(Vec<String>, Value), Box<Error>> {
+    let place = || Place::Variable(name.to_owned());
+    let fail = |what: String, mend: &str| Box::new(Error::new(place(), what, mend));
+    let mut keys = schema::ROOT;
+    let mut path: Vec<String> = Vec::new();
+    let mut parts = parts.iter();
+    while let Some(part) = parts.next() {
+        let key = match schema::find(keys, part) {
+            None => return Err(Box::new(walk::unknown(place(), &path, keys, part))),
+            Some(Key { kind: Kind::Later, .. }) => {
+                return Err(Box::new(walk::later(place(), &path, part)));
+            }
+            Some(key) => key,
+        };
+        path.push(part.clone());
+        match key.kind {
+            Kind::Section(inner) => keys = inner,
+            Kind::Named(inner) => {
+                let Some(named) = parts.next() else { break };
+                if !walk::is_name(named) {
+                    let what = format!("{} cannot be a name in [{part}]", mask::value(named));
+                    return Err(fail(
+                        what,
+                        "Names have 1 to 32 letters, digits, dashes and underscores.",
+                    ));
+                }
+                path.push(known_name(file, part, named));
+                keys = inner;
+            }
+            Kind::Rows(_) => {
+                let what = format!("`{part}` cannot be set by a variable");
+                return Err(fail(what, "Write it in atlas.toml."));
+            }
+            _ if parts.len() > 0 => {
+                return Err(fail(
+                    format!("nothing is below `{part}`"),
+                    "Leave out what follows its name.",
+                ));
+            }
+            kind => {
+                let value = read(part, kind, text)
+                    .map_err(|(what, mend)| Box::new(Error::new(place(), what, mend)))?;
+                return Ok((path, Value::new(None, value)));
+            }
+        }
+    }
+    Err(fail(
+        "this names a section and no key".to_owned(),
+        &format!("Add two underscores and a key: {}.", schema::names(keys)),
+    ))
+}
+
+/// A variable holds text; its key says what it means.
+fn read(key: &str, kind: Kind, text: &str) -> Result<ValueKind, value::Refusal> {
+    let text = text.trim();
+    match kind {
+        Kind::Ids => {
+            let ids = text.split(',').map(|id| {
+                value::fit(key, Kind::Id, &Written::Text(id)).map(|id| Value::new(None, id))
+            });
+            Ok(ids.collect::<Result<Vec<_>, _>>()?.into())
+        }
+        Kind::Tokens => match text.parse() {
+            Ok(number) => value::fit(key, kind, &Written::Whole(number)),
+            Err(_) => Err((
+                format!("`{key}` takes a whole number, not {}", mask::value(text)),
+                "Write for example 64000.".to_owned(),
+            )),
+        },
+        Kind::Switch => match text.parse() {
+            Ok(on) => value::fit(key, kind, &Written::Switch(on)),
+            Err(_) => Err((
+                format!("`{key}` takes true or false, not {}", mask::value(text)),
+                "Write true or false.".to_owned(),
+            )),
+        },
+        kind => value::fit(key, kind, &Written::Text(text)),
+    }
+}
+
+fn known_name(file: &Places, section: &str, name: &str) -> String {
+    let even = |name: &str| name.to_lowercase().replace('-', "_");
+    let known = file.names(section).into_iter().find(|known| even(known) == even(name));
+    known.unwrap_or_else(|| name.to_owned())
+}
+
+fn insert(values: &mut Map<String, Value>, path: &[String], value: Value) {
+    match path {
+        [] => {}
+        [key] => {
+            values.insert(key.clone(), value);
+        }
+        [section, rest @ ..] => {
+            let section = values
+                .entry(section.clone())
+                .or_insert_with(|| Value::new(None, ValueKind::Table(Map::new())));
+            if let ValueKind::Table(inner) = &mut section.kind {
+                insert(inner, rest, value);
+            }
+        }
+    }
+}

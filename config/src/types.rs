@@ -1,0 +1,128 @@
+//! The configuration of a home, typed. Whoever holds these types has a configuration that was
+//! checked whole: keys, values, references and secrets. How it is read and checked is elsewhere.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use atlas_core::audience::SharedMemory;
+use atlas_core::ids::{AccountId, BotName, ModelName, Person, PlatformChat};
+use atlas_core::router::{Allow, Answer};
+use chrono_tz::Tz;
+use secrecy::SecretString;
+
+/// A checked configuration.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The home's folder.
+    pub home: PathBuf,
+    /// `timezone`; the system's where it is not set.
+    pub timezone: Tz,
+    /// `[owner]`: one person's ids.
+    pub owner: Vec<Person>,
+    /// `[models.<name>]`, never empty: where none is configured, one from the environment or `offline`.
+    pub models: BTreeMap<ModelName, Model>,
+    /// The model of bots that name none: `default`, else the only or first one.
+    pub default_model: ModelName,
+    /// `[accounts.<name>]`.
+    pub accounts: BTreeMap<AccountId, Account>,
+    /// `[[routes]]`, in the file's order.
+    pub routes: Vec<RouteConfig>,
+    /// The bots found in `bots/`, and `atlas`, which always exists.
+    pub bots: Vec<BotConfig>,
+    /// `[conversations]`.
+    pub conversations: Conversations,
+    /// `memory.notice`.
+    pub memory_notice: bool,
+    /// What is not wrong but should be known: a literal token, an environment variable that is not read.
+    pub warnings: Vec<String>,
+}
+
+/// `[models.<name>]`.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Which dialect.
+    pub provider: Provider,
+    /// The provider's name of the model.
+    pub model: String,
+    /// Where its server is; the provider's own where it is not set.
+    pub base_url: Option<String>,
+    /// The key.
+    pub api_key: Option<SecretString>,
+    /// Tokens of input and output together.
+    pub window: Option<u32>,
+    /// The most tokens of one answer.
+    pub max_output: Option<u32>,
+    /// The server wants strictly alternating roles.
+    pub strict_roles: bool,
+}
+
+/// Which dialect a model's server speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provider {
+    /// Chat completions.
+    OpenAi,
+    /// The stand-in.
+    Offline,
+}
+
+/// `[accounts.<name>]`.
+#[derive(Clone, Debug)]
+pub struct Account {
+    /// The platform.
+    pub platform: AccountPlatform,
+    /// The token.
+    pub token: SecretString,
+    /// Who answers where no route says otherwise.
+    pub bot: BotName,
+    /// Another server of the same interface.
+    pub api_base: Option<String>,
+    /// Who may talk besides the owner, where no route says otherwise.
+    pub allow: Allow,
+}
+
+/// The platforms that accounts can be on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccountPlatform {
+    /// Telegram's Bot API.
+    Telegram,
+}
+
+/// `[[routes]]`.
+#[derive(Clone, Debug)]
+pub struct RouteConfig {
+    /// The account.
+    pub account: AccountId,
+    /// The group, channel, topic or server.
+    pub chat: PlatformChat,
+    /// Who answers there; the account's bot where it is not set.
+    pub bot: BotName,
+    /// When.
+    pub answer: Answer,
+    /// What a shared chat loads.
+    pub memory: Option<SharedMemory>,
+    /// Who may talk besides the owner.
+    pub allow: Allow,
+}
+
+/// A bot of the home.
+#[derive(Clone, Debug)]
+pub struct BotConfig {
+    /// Its folder.
+    pub name: BotName,
+    /// `name` of its front matter; the folder's name where it is not set.
+    pub shown: String,
+    /// Its model.
+    pub model: ModelName,
+}
+
+/// `[conversations]`.
+#[derive(Clone, Debug)]
+pub struct Conversations {
+    /// The owner's DMs with one bot and its terminal are one conversation.
+    pub join_direct: bool,
+    /// Tokens at which an episode is cut.
+    pub compact_at: Option<u32>,
+    /// How long an outage of a model is waited for.
+    pub patience: Duration,
+}
