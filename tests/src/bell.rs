@@ -118,6 +118,11 @@ impl<T> Told<T> {
         result
     }
 
+    /// Changes it without ringing, where nobody waits for it.
+    pub fn quietly<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
     /// Its bell.
     pub fn bell(&self) -> &Arc<Bell> {
         &self.bell

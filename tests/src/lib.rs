@@ -8,6 +8,8 @@
 
 pub mod bell;
 pub mod contract;
+pub mod faults;
 pub mod model;
+pub mod process;
 pub mod telegram;
 pub mod wire;

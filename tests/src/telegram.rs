@@ -176,12 +176,17 @@ impl Telegram {
 
     /// The number that the next update gets; after a quiet week Telegram starts at a random one.
     pub fn jump_to_update(&self, number: i64) {
-        self.state.change(|state| state.next_update = number);
+        self.state.change(|state| state.jump(number));
     }
 
     /// The person blocks the bot.
     pub fn block(&self, chat: i64) {
         self.state.change(|state| state.blocked.insert(chat));
+    }
+
+    /// The person lets the bot write again.
+    pub fn unblock(&self, chat: i64) {
+        self.state.change(|state| state.blocked.remove(&chat));
     }
 
     // What goes wrong.
