@@ -26,3 +26,46 @@ impl Bot {
         self.name.as_str() == MAIN
     }
 }
+
+/// Takes a file such as `BOT.md` apart: the front matter between two lines of `---`, without them,
+/// and the body behind it. A text without front matter, or with one that never ends, is all body.
+#[must_use]
+pub fn split_front_matter(text: &str) -> (Option<&str>, &str) {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut lines = text.split_inclusive('\n');
+    let Some(first) = lines.next().filter(|line| is_fence(line)) else { return (None, text) };
+    let mut at = first.len();
+    for line in lines {
+        if is_fence(line) {
+            return (Some(&text[first.len()..at]), &text[at + line.len()..]);
+        }
+        at += line.len();
+    }
+    (None, text)
+}
+
+fn is_fence(line: &str) -> bool {
+    line.trim_end() == "---"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_front_matter;
+
+    #[test]
+    fn front_matter_stands_between_two_fences() {
+        assert_eq!(
+            split_front_matter("---\nname: a\n---\nBe kind.\n"),
+            (Some("name: a\n"), "Be kind.\n")
+        );
+        assert_eq!(split_front_matter("---\n---\n"), (Some(""), ""));
+        assert_eq!(split_front_matter("\u{feff}---\r\na: b\r\n--- \r\nx"), (Some("a: b\r\n"), "x"));
+    }
+
+    #[test]
+    fn a_text_without_it_is_all_body() {
+        assert_eq!(split_front_matter("Be kind.\n---\nx"), (None, "Be kind.\n---\nx"));
+        assert_eq!(split_front_matter("---\nname: a\n"), (None, "---\nname: a\n"));
+        assert_eq!(split_front_matter(""), (None, ""));
+    }
+}

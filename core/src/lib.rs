@@ -20,5 +20,7 @@ pub mod memory;
 pub mod message;
 pub mod ports;
 pub mod router;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod tools;
 pub mod worker;

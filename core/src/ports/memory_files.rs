@@ -33,6 +33,8 @@ pub enum Placed {
     Displaced(String),
     /// Expected nothing, but a file has appeared; nothing was changed.
     Appeared,
+    /// Expected a file, but there is none any more; nothing was changed.
+    Vanished,
 }
 
 /// Why a file could not be read or written.
