@@ -1,0 +1,218 @@
+//! What a message holds, as text: its own words, and readable words in square brackets for what is
+//! no text. Files are named with their size; fetching them is not done here.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use teloxide::types::{Contact, Location, MessageOrigin, Poll, Venue};
+
+use super::{Message, chat_name, user_name};
+
+/// What a message holds.
+pub(super) enum Content {
+    /// Somebody said or sent something.
+    Said(String),
+    /// Telegram tells of something that happened, by its field's name.
+    Service(String),
+    /// None of the fields is known. Says which.
+    Unknown(String),
+}
+
+/// A kind of content: its field, and the words for it.
+type Kind = (&'static str, fn(&Value) -> String);
+
+/// In the order of looking: an animation is a document too, a venue a location.
+const KINDS: [Kind; 18] = [
+    ("animation", |value| file("animation", value)),
+    ("audio", |value| file("audio", value)),
+    ("contact", contact),
+    ("dice", dice),
+    ("document", |value| file("document", value)),
+    ("game", |value| bracket("game", string(value, "title"), &[])),
+    ("invoice", |value| bracket("invoice", string(value, "title"), &[])),
+    ("paid_media", |_| "[paid media]".to_owned()),
+    ("photo", photo),
+    ("poll", poll),
+    ("checklist", |value| bracket("checklist", string(value, "title"), &[])),
+    ("sticker", sticker),
+    ("story", |_| "[a story]".to_owned()),
+    ("venue", venue),
+    ("location", location),
+    ("video", |value| file("video", value)),
+    ("video_note", |value| file("video message", value)),
+    ("voice", |value| file("voice message", value)),
+];
+
+/// Fields of what Telegram itself tells of.
+const SERVICE: [&str; 44] = [
+    "boost_added",
+    "channel_chat_created",
+    "chat_background_set",
+    "chat_owner_changed",
+    "chat_owner_left",
+    "chat_shared",
+    "checklist_tasks_added",
+    "checklist_tasks_done",
+    "connected_website",
+    "delete_chat_photo",
+    "direct_message_price_changed",
+    "forum_topic_closed",
+    "forum_topic_created",
+    "forum_topic_edited",
+    "forum_topic_reopened",
+    "general_forum_topic_hidden",
+    "general_forum_topic_unhidden",
+    "gift",
+    "giveaway",
+    "giveaway_completed",
+    "giveaway_created",
+    "giveaway_winners",
+    "group_chat_created",
+    "left_chat_member",
+    "left_chat_participant",
+    "message_auto_delete_timer_changed",
+    "migrate_from_chat_id",
+    "new_chat_members",
+    "new_chat_photo",
+    "new_chat_title",
+    "paid_message_price_changed",
+    "passport_data",
+    "pinned_message",
+    "proximity_alert_triggered",
+    "refunded_payment",
+    "successful_payment",
+    "suggested_post_approved",
+    "supergroup_chat_created",
+    "unique_gift",
+    "users_shared",
+    "video_chat_ended",
+    "video_chat_started",
+    "web_app_data",
+    "write_access_allowed",
+];
+
+/// What `message` holds.
+pub(super) fn read(message: &Message) -> Content {
+    let words = KINDS.iter().find_map(|(field, words)| message.rest.get(*field).map(words));
+    let said = message.text.as_ref().or(message.caption.as_ref());
+    let parts: Vec<&str> =
+        [words.as_deref(), said.map(String::as_str)].into_iter().flatten().collect();
+    if parts.is_empty() {
+        return without_content(message);
+    }
+    let text = parts.join("\n");
+    Content::Said(match forwarded_from(message) {
+        Some(name) => format!("[forwarded from {name}]\n{text}"),
+        None => text,
+    })
+}
+
+fn without_content(message: &Message) -> Content {
+    let is_service =
+        |field: &&String| SERVICE.contains(&field.as_str()) || field.starts_with("video_chat_");
+    match message.rest.keys().find(is_service) {
+        Some(field) => Content::Service(field.clone()),
+        None => {
+            let fields = message.rest.keys().take(20).cloned().collect::<Vec<_>>().join(", ");
+            Content::Unknown(format!("a message of an unknown kind, with the fields: {fields}"))
+        }
+    }
+}
+
+/// Whose words a forwarded message holds. A name is outside text: it stays on its line.
+fn forwarded_from(message: &Message) -> Option<String> {
+    let origin = message.rest.get("forward_origin")?;
+    let name = match read_as(origin) {
+        Some(MessageOrigin::User { sender_user, .. }) => user_name(&sender_user),
+        Some(MessageOrigin::HiddenUser { sender_user_name, .. }) => sender_user_name,
+        Some(
+            MessageOrigin::Chat { sender_chat: chat, .. } | MessageOrigin::Channel { chat, .. },
+        ) => chat_name(&chat).unwrap_or_default(),
+        None => String::new(),
+    };
+    let name = one_line(&name);
+    Some(if name.is_empty() { "elsewhere".to_owned() } else { name })
+}
+
+fn read_as<T: DeserializeOwned>(value: &Value) -> Option<T> {
+    T::deserialize(value).ok()
+}
+
+/// Names are of any length and may try to end their bracket.
+fn one_line(name: &str) -> String {
+    let kept = |c: char| if c.is_control() || matches!(c, '[' | ']') { ' ' } else { c };
+    let name: String = name.chars().map(kept).take(200).collect();
+    name.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// `[kind name, details]`, with what is there.
+fn bracket(kind: &str, name: Option<&str>, details: &[Option<String>]) -> String {
+    let name = name.map(one_line).filter(|name| !name.is_empty());
+    let head = name.map_or_else(|| kind.to_owned(), |name| format!("{kind} {name}"));
+    let details = details.iter().flatten().cloned();
+    format!("[{}]", [head].into_iter().chain(details).collect::<Vec<_>>().join(", "))
+}
+
+/// Every kind of file tells of itself in the same fields.
+fn file(kind: &str, value: &Value) -> String {
+    let name = string(value, "title").or_else(|| string(value, "file_name"));
+    let duration = number(value, "duration").map(|seconds| format!("{seconds} s"));
+    bracket(kind, name, &[duration, number(value, "file_size").map(size)])
+}
+
+fn string<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
+    value.get(field)?.as_str()
+}
+
+fn number(value: &Value, field: &str) -> Option<u64> {
+    value.get(field)?.as_u64()
+}
+
+/// `120 KB`, `2.1 MB`.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{} KB", bytes / 1_000),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
+    }
+}
+
+/// A photo comes in several sizes, the largest last.
+fn photo(value: &Value) -> String {
+    let largest = value.as_array().and_then(|sizes| sizes.last());
+    largest.map_or_else(|| "[photo]".to_owned(), |largest| file("photo", largest))
+}
+
+fn sticker(value: &Value) -> String {
+    bracket("sticker", string(value, "emoji"), &[])
+}
+
+fn dice(value: &Value) -> String {
+    let shown = number(value, "value").map(|value| format!("shows {value}"));
+    bracket("dice", string(value, "emoji"), &[shown])
+}
+
+fn contact(value: &Value) -> String {
+    let Some(contact) = read_as::<Contact>(value) else { return "[contact]".to_owned() };
+    let last = contact.last_name.unwrap_or_default();
+    let name = format!("{} {last}", contact.first_name);
+    bracket("contact", Some(&name), &[Some(one_line(&contact.phone_number))])
+}
+
+fn location(value: &Value) -> String {
+    let place = read_as::<Location>(value)
+        .map(|place| format!("latitude {}, longitude {}", place.latitude, place.longitude));
+    bracket("place", None, &[place])
+}
+
+fn venue(value: &Value) -> String {
+    let Some(venue) = read_as::<Venue>(value) else { return "[place]".to_owned() };
+    let place = venue.location;
+    let place = format!("latitude {}, longitude {}", place.latitude, place.longitude);
+    bracket("place", Some(&venue.title), &[Some(one_line(&venue.address)), Some(place)])
+}
+
+fn poll(value: &Value) -> String {
+    let Some(poll) = read_as::<Poll>(value) else { return "[poll]".to_owned() };
+    let options: Vec<_> = poll.options.iter().map(|option| one_line(&option.text)).collect();
+    format!("[poll: {} {}]", one_line(&poll.question), options.join(" / "))
+}

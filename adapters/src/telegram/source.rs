@@ -1,0 +1,261 @@
+//! The way in: polls for updates, hands them to the intake, and only then asks for the next ones,
+//! which is how Telegram is told that they were received.
+//!
+//! The offset lives in memory only and is never computed from anything stored: numbers of updates
+//! start anew at random after a quiet week. Without one, Telegram gives what was not acknowledged.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use atlas_core::ids::AccountId;
+use atlas_core::intake::Intake;
+use atlas_core::ports::Source;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+use tracing::{debug, error, info, warn};
+
+use super::BotAccount;
+use super::api::{Api, CallError};
+use super::decode::{self, decode};
+use wait::Backoff;
+
+mod wait;
+
+/// How long Telegram holds a poll in which nothing comes.
+const HOLD: Duration = Duration::from_secs(50);
+/// How much longer the client waits for the end of a held poll.
+const GRACE: Duration = Duration::from_secs(15);
+/// After this long without updates the offset is forgotten, before Telegram forgets its numbers.
+const QUIET: Duration = Duration::from_secs(6 * 24 * 60 * 60);
+/// How long a clean stop waits for its acknowledgement; the inbox knows repeats anyway.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// The way in of one account.
+pub struct TelegramSource {
+    account: AccountId,
+    api: Arc<Api>,
+}
+
+/// What the loop does after a step.
+enum Next {
+    Go,
+    /// The token is refused: only a person can mend that.
+    End,
+}
+
+#[derive(Serialize)]
+struct Poll {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    offset: Option<i64>,
+    timeout: u64,
+    /// Telegram remembers them: they are told once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed_updates: Option<&'static [&'static str]>,
+}
+
+/// The state of one run.
+struct Poller<'a> {
+    account: &'a AccountId,
+    api: &'a Api,
+    me: BotAccount,
+    /// One more than the last number stored. None at start and after a quiet time.
+    offset: Option<i64>,
+    /// When the last update came.
+    heard: Instant,
+    told_kinds: bool,
+    backoff: Backoff,
+}
+
+impl TelegramSource {
+    pub(super) fn new(account: AccountId, api: Arc<Api>) -> Self {
+        Self { account, api }
+    }
+
+    /// Asks who the bot is until Telegram says it. None where the token is refused.
+    async fn introduce(&self) -> Option<BotAccount> {
+        let mut backoff = Backoff::default();
+        loop {
+            match self.api.me().await {
+                Ok(me) => {
+                    info!(account = %self.account, bot = %me.username, "connected to Telegram");
+                    if !me.can_read_all_group_messages {
+                        info!(
+                            account = %self.account,
+                            "privacy mode is on: in groups this bot receives only commands, \
+                             mentions and replies; @BotFather, /setprivacy, turns it off"
+                        );
+                    }
+                    return Some(me);
+                }
+                Err(error) => {
+                    if let Next::End = trouble(&self.account, &mut backoff, &error).await {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Source for TelegramSource {
+    async fn run(&self, intake: Arc<Intake>, mut stop: watch::Receiver<bool>) {
+        let me = tokio::select! {
+            biased;
+            () = stopped(&mut stop) => return,
+            me = self.introduce() => me,
+        };
+        let Some(me) = me else { return };
+        let mut poller = Poller::new(&self.account, &self.api, me);
+        loop {
+            let step = tokio::select! {
+                biased;
+                () = stopped(&mut stop) => break,
+                polled = poller.poll() => polled,
+            };
+            let next = match step {
+                Ok(batch) => poller.take_in(&intake, batch, &mut stop).await,
+                Err(error) => tokio::select! {
+                    biased;
+                    () = stopped(&mut stop) => break,
+                    next = trouble(&self.account, &mut poller.backoff, &error) => next,
+                },
+            };
+            if let Next::End = next {
+                return;
+            }
+        }
+        poller.farewell().await;
+    }
+}
+
+/// Returns when the stop is asked for, or whoever could ask for it is gone.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+impl<'a> Poller<'a> {
+    fn new(account: &'a AccountId, api: &'a Api, me: BotAccount) -> Self {
+        Self {
+            account,
+            api,
+            me,
+            offset: None,
+            heard: Instant::now(),
+            told_kinds: false,
+            backoff: Backoff::default(),
+        }
+    }
+
+    async fn poll(&mut self) -> Result<Vec<Box<RawValue>>, CallError> {
+        if self.heard.elapsed() > QUIET {
+            self.offset = None;
+        }
+        let poll = Poll {
+            offset: self.offset,
+            timeout: HOLD.as_secs(),
+            allowed_updates: (!self.told_kinds).then_some(&decode::KINDS),
+        };
+        let batch = self.api.call("getUpdates", &poll, HOLD + GRACE).await?;
+        self.told_kinds = true;
+        if self.backoff.recovered() {
+            info!(account = %self.account, "Telegram answers again");
+        }
+        Ok(batch)
+    }
+
+    /// Stores the whole batch, however long that takes; only then does the offset move on.
+    async fn take_in(
+        &mut self,
+        intake: &Intake,
+        batch: Vec<Box<RawValue>>,
+        stop: &mut watch::Receiver<bool>,
+    ) -> Next {
+        if batch.is_empty() {
+            return Next::Go;
+        }
+        let envelopes: Vec<_> =
+            batch.iter().map(|raw| decode(self.account, &self.me, raw.get())).collect();
+        let mut backoff = Backoff::default();
+        while let Err(error) = intake.accept(envelopes.clone()).await {
+            if backoff.is_new(&error.to_string()) {
+                error!(
+                    account = %self.account, %error,
+                    "messages from Telegram cannot be stored; they stay there and are tried again"
+                );
+            }
+            tokio::select! {
+                biased;
+                // Not acknowledged: Telegram gives them again at the next start.
+                () = stopped(stop) => return Next::Go,
+                () = sleep(backoff.next()) => {}
+            }
+        }
+        self.acknowledge_up_to(&batch).await;
+        Next::Go
+    }
+
+    async fn acknowledge_up_to(&mut self, batch: &[Box<RawValue>]) {
+        self.heard = Instant::now();
+        match batch.iter().filter_map(|raw| decode::update_id(raw.get())).max() {
+            Some(last) => self.offset = Some(last.saturating_add(1)),
+            None => {
+                warn!(account = %self.account, "updates without numbers came; they are stored");
+                sleep(self.backoff.next()).await;
+            }
+        }
+        debug!(account = %self.account, updates = batch.len(), "updates stored");
+    }
+
+    /// Tells Telegram of the last batch, so that the next start is not given it again.
+    async fn farewell(self) {
+        if self.offset.is_none() {
+            return;
+        }
+        let poll = Poll { offset: self.offset, timeout: 0, allowed_updates: None };
+        let call = self.api.call::<Vec<Box<RawValue>>>("getUpdates", &poll, FAREWELL);
+        if !matches!(timeout(FAREWELL, call).await, Ok(Ok(_))) {
+            debug!(account = %self.account, "stopped without acknowledging the last updates");
+        }
+    }
+}
+
+/// Tells of a failed call, once for each kind, and waits as long as it is right.
+async fn trouble(account: &AccountId, backoff: &mut Backoff, error: &CallError) -> Next {
+    let wait = match error {
+        CallError::Refused(refusal) if refusal.is_bad_token() => {
+            error!(
+                %account,
+                "Telegram refuses the token: copy it again from @BotFather (/mybots, API Token) \
+                 into the configuration and start again; until then this account is off"
+            );
+            return Next::End;
+        }
+        CallError::Refused(refusal) if refusal.code == 409 => {
+            if backoff.is_new("409") {
+                warn!(
+                    %account, answer = %refusal.description,
+                    "another program polls with this bot's token (or a webhook is set): only one \
+                     of them gets each message; stop the other one, or give it a token of its own"
+                );
+            }
+            backoff.next()
+        }
+        CallError::Refused(refusal) if refusal.retry_after.is_some() => {
+            let wait = refusal.retry_after.unwrap_or_default();
+            warn!(%account, wait_s = wait.as_secs(), "Telegram asks to poll more slowly");
+            wait
+        }
+        other => {
+            if backoff.is_new(&other.to_string()) {
+                warn!(%account, error = %other, "Telegram cannot be polled; trying again");
+            }
+            backoff.next()
+        }
+    };
+    sleep(wait).await;
+    Next::Go
+}
