@@ -1,0 +1,290 @@
+//! What the stand-in knows: the newest copies of the memory files in the request, and what its own
+//! calls changed since.
+
+use std::collections::HashMap;
+
+use atlas_core::message::{Body, Part};
+use atlas_core::ports::ModelRequest;
+use serde_json::{Value, json};
+
+/// The two files that the `memory` tool writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Target {
+    /// The profile.
+    User,
+    /// The bot's notes.
+    Memory,
+}
+
+impl Target {
+    fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Memory => "memory",
+        }
+    }
+
+    fn of_path(path: &str) -> Option<Self> {
+        match path {
+            "memory/USER.md" => Some(Self::User),
+            "memory/MEMORY.md" => Some(Self::Memory),
+            path if path.starts_with("bots/") && path.ends_with("/MEMORY.md") => Some(Self::Memory),
+            _ => None,
+        }
+    }
+}
+
+/// One operation of the `memory` tool that the stand-in makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Operation {
+    /// Keep this entry.
+    Add(String),
+    /// Let this entry go.
+    Remove(String),
+}
+
+/// The entries of both files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) user: Vec<String>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Known {
+    /// Reads a request from its beginning.
+    pub(super) fn of(request: &ModelRequest) -> Self {
+        let mut known = Self::default();
+        let mut asked: HashMap<&str, (Target, Vec<Operation>)> = HashMap::new();
+        for body in &request.messages {
+            match &**body {
+                Body::User { parts } => parts.iter().for_each(|part| known.read(part)),
+                Body::Assistant { calls, .. } => {
+                    let calls = calls.iter().filter(|call| call.name == "memory");
+                    asked.extend(
+                        calls.filter_map(|call| {
+                            Some((call.id.as_str(), operations(&call.arguments)?))
+                        }),
+                    );
+                }
+                Body::Tool { call, text, .. } => {
+                    if let Some((target, operations)) = asked.remove(call.as_str())
+                        && is_applied(text)
+                    {
+                        operations.into_iter().for_each(|operation| known.apply(target, operation));
+                    }
+                }
+            }
+        }
+        known
+    }
+
+    fn read(&mut self, part: &Part) {
+        if let Part::Document { path, hash, text, .. } = part
+            && let Some(target) = Target::of_path(path)
+        {
+            *self.list(target) = if hash.is_some() { entries(text) } else { Vec::new() };
+        }
+    }
+
+    fn apply(&mut self, target: Target, operation: Operation) {
+        let list = self.list(target);
+        match operation {
+            Operation::Add(entry) if !list.contains(&entry) => list.push(entry),
+            Operation::Add(_) => {}
+            Operation::Remove(piece) => {
+                let place = list.iter().position(|entry| *entry == piece);
+                let place = place.or_else(|| list.iter().position(|entry| entry.contains(&piece)));
+                if let Some(place) = place {
+                    list.remove(place);
+                }
+            }
+        }
+    }
+
+    fn list(&mut self, target: Target) -> &mut Vec<String> {
+        match target {
+            Target::User => &mut self.user,
+            Target::Memory => &mut self.notes,
+        }
+    }
+
+    /// The entries that share the most words with the question, with their files. Empty where none
+    /// shares any.
+    pub(super) fn about(&self, question: &str) -> Vec<(Target, &str)> {
+        let user = self.user.iter().map(|entry| (Target::User, entry.as_str()));
+        let notes = self.notes.iter().map(|entry| (Target::Memory, entry.as_str()));
+        let wanted = significant(question);
+        let scored: Vec<(usize, (Target, &str))> =
+            user.chain(notes).map(|entry| (score(&wanted, question, entry.1), entry)).collect();
+        let best = scored.iter().map(|(score, _)| *score).max().unwrap_or(0);
+        let found = scored.into_iter().filter(|(score, _)| best > 0 && *score == best);
+        found.map(|(_, entry)| entry).collect()
+    }
+}
+
+/// The arguments of a call of the `memory` tool.
+pub(super) fn arguments(target: Target, operation: &Operation) -> String {
+    let operation = match operation {
+        Operation::Add(content) => json!({"action": "add", "content": content}),
+        Operation::Remove(old_text) => json!({"action": "remove", "old_text": old_text}),
+    };
+    json!({"target": target.name(), "operations": [operation]}).to_string()
+}
+
+/// The operations of a call: of this stand-in, or of a model that was here before it.
+fn operations(arguments: &str) -> Option<(Target, Vec<Operation>)> {
+    let arguments: Value = serde_json::from_str(arguments).ok()?;
+    let target = match arguments.get("target")?.as_str()? {
+        "user" => Target::User,
+        "memory" => Target::Memory,
+        _ => return None,
+    };
+    let bare = std::slice::from_ref(&arguments);
+    let list = arguments.get("operations").and_then(Value::as_array).map_or(bare, Vec::as_slice);
+    Some((target, list.iter().flat_map(operation).collect()))
+}
+
+fn operation(operation: &Value) -> Vec<Operation> {
+    let text = |key: &str| operation.get(key).and_then(Value::as_str).map(str::trim);
+    let removed = text("old_text").map(|text| Operation::Remove(text.to_owned()));
+    let added = text("content").map(|text| Operation::Add(text.to_owned()));
+    match text("action") {
+        Some("add") => added.into_iter().collect(),
+        Some("remove") => removed.into_iter().collect(),
+        Some("replace") => removed.into_iter().chain(added).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether the tool's reply says that the file is as the call wanted it.
+pub(super) fn is_applied(reply: &str) -> bool {
+    reply.starts_with("Applied ") || reply.starts_with("Nothing to change")
+}
+
+/// The entries of a document as it is shown: below its heading, between lines of `§`.
+fn entries(text: &str) -> Vec<String> {
+    let body = match text.rfind("══") {
+        Some(at) => text[at..].trim_start_matches('═'),
+        None => text,
+    };
+    let mut entries = vec![String::new()];
+    for line in body.lines() {
+        let heading = text.len() == body.len() && entries.len() == 1 && is_heading(line);
+        if line.trim() == "§" {
+            entries.push(String::new());
+        } else if let Some(entry) =
+            entries.last_mut().filter(|entry| !(heading && entry.is_empty()))
+        {
+            entry.push_str(line);
+            entry.push('\n');
+        }
+    }
+    entries.iter().map(|entry| entry.trim().to_owned()).filter(|entry| !entry.is_empty()).collect()
+}
+
+/// A line above the first entry, in a heading without bars.
+fn is_heading(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty() || line.starts_with(['#', '[']) || line.ends_with(':') || line.contains(".md")
+}
+
+/// Words that say nothing of what a question is about.
+const EMPTY_WORDS: &str = " a about all am an and any anything are as at be been by call called can \
+    could did do does for forget from had has have he her his how i i'm if in is it its know like me \
+    mine my name named names of on or our please remember said she so still tell that the their them \
+    they thing things this to up us user user's was we were what what's when where which who who's \
+    whose why will with would you your ";
+
+fn significant(text: &str) -> Vec<String> {
+    let says = |word: &String| !EMPTY_WORDS.contains(&format!(" {word} "));
+    words(text).iter().filter(|word| says(word)).map(|word| stem(word)).collect()
+}
+
+fn words(text: &str) -> Vec<String> {
+    let text = text.to_lowercase().replace('’', "'");
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    let words = words.map(|word| word.trim_matches('\'')).filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
+}
+
+/// Without the endings that English puts on nouns and verbs.
+fn stem(word: &str) -> String {
+    let word = word.strip_suffix("'s").unwrap_or(word);
+    for (ending, least) in [("ies", 5), ("es", 5), ("s", 4), ("ed", 5), ("e", 4)] {
+        if word.chars().count() >= least
+            && !word.ends_with("ss")
+            && let Some(stem) = word.strip_suffix(ending)
+        {
+            return if ending == "ies" { format!("{stem}y") } else { stem.to_owned() };
+        }
+    }
+    word.to_owned()
+}
+
+fn score(wanted: &[String], question: &str, entry: &str) -> usize {
+    if wanted.is_empty() {
+        return usize::from(asks_for_name(question) && tells_name(entry));
+    }
+    let held = significant(entry);
+    wanted.iter().filter(|word| held.contains(word)).count()
+}
+
+fn asks_for_name(question: &str) -> bool {
+    words(question).iter().any(|word| matches!(word.as_str(), "name" | "called" | "call"))
+}
+
+fn tells_name(entry: &str) -> bool {
+    ["User's name", "User is called", "User is named", "User wants to be called", "User goes by"]
+        .iter()
+        .any(|begin| entry.starts_with(begin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_read_from_a_document_with_any_heading() {
+        let bars = "═".repeat(46);
+        for text in [
+            format!(
+                "{bars}\nUSER PROFILE (who the user is) [9% — 132/1,375 chars]\n{bars}\nA fact.\n§\nTwo\nlines."
+            ),
+            "memory/USER.md, 9% full:\n\nA fact.\n§\nTwo\nlines.\n".to_owned(),
+            "# Profile\nA fact.\n § \nTwo\nlines.\n§\n".to_owned(),
+            "A fact.\n§\nTwo\nlines.".to_owned(),
+        ] {
+            assert_eq!(entries(&text), ["A fact.", "Two\nlines."], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_question_finds_the_entries_it_is_about() {
+        let known = Known {
+            user: [
+                "User's cat is called Pixel.",
+                "User lives in Porto.",
+                "User prefers short answers.",
+                "User's name is Ana.",
+            ]
+            .map(str::to_owned)
+            .into(),
+            notes: vec!["The office printer takes only PDF.".to_owned()],
+        };
+        for (question, expected) in [
+            ("what is my cat called?", vec!["User's cat is called Pixel."]),
+            ("do you remember my cat's name?", vec!["User's cat is called Pixel."]),
+            ("who is Pixel?", vec!["User's cat is called Pixel."]),
+            ("where do I live?", vec!["User lives in Porto."]),
+            ("what answers do I prefer", vec!["User prefers short answers."]),
+            ("what is my name?", vec!["User's name is Ana."]),
+            ("what does the printer take?", vec!["The office printer takes only PDF."]),
+            ("what is my dog called?", vec![]),
+            ("what?", vec![]),
+        ] {
+            let found: Vec<&str> =
+                known.about(question).into_iter().map(|(_, entry)| entry).collect();
+            assert_eq!(found, expected, "{question}");
+        }
+    }
+}
