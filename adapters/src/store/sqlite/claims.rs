@@ -1,0 +1,151 @@
+//! Who works on what: claims of conversations, their fences, and what a dead process leaves.
+
+use atlas_core::ids::{ConversationId, Fence, HolderId};
+use atlas_core::ports::{Claim, OpenWork, StoreError};
+use chrono::{DateTime, Utc};
+use sqlx::{SqliteConnection, SqlitePool};
+
+use super::error::store_error;
+use crate::store::sql::{Record, micros};
+
+pub(super) const OPEN_WORK: &str = "\
+SELECT DISTINCT c.id, c.holder, t.id IS NOT NULL AS turn_open, w.accepted_by, w.account
+FROM (
+    SELECT conversation_id FROM turns WHERE ended_at IS NULL
+    UNION
+    SELECT conversation_id FROM inbox WHERE open = 1 AND turn_id IS NULL AND kind = 'turn'
+) work
+JOIN conversations c ON c.id = work.conversation_id
+LEFT JOIN turns t ON t.conversation_id = c.id AND t.ended_at IS NULL
+LEFT JOIN inbox w ON w.conversation_id = c.id
+    AND w.open = 1 AND w.turn_id IS NULL AND w.kind = 'turn'
+ORDER BY c.id";
+
+pub(super) async fn open_work(readers: &SqlitePool) -> Result<Vec<OpenWork>, StoreError> {
+    let rows = sqlx::query(OPEN_WORK).fetch_all(readers).await.map_err(store_error)?;
+    let mut work: Vec<OpenWork> = Vec::new();
+    for row in &rows {
+        let row = Record::new(row, "conversations")?;
+        let conversation = ConversationId(row.get("id")?);
+        if work.last().is_none_or(|last| last.conversation != conversation) {
+            work.push(OpenWork {
+                conversation,
+                held_by: row.maybe_name("holder")?,
+                turn_open: row.get("turn_open")?,
+                waiting: Vec::new(),
+            });
+        }
+        if let (Some(holder), Some(account), Some(last)) =
+            (row.maybe_name("accepted_by")?, row.maybe_name("account")?, work.last_mut())
+        {
+            last.waiting.push((holder, account));
+        }
+    }
+    Ok(work)
+}
+
+pub(super) async fn claim(
+    connection: &mut SqliteConnection,
+    conversation: ConversationId,
+    holder: HolderId,
+    until: DateTime<Utc>,
+) -> Result<Option<Claim>, StoreError> {
+    let row = sqlx::query(
+        "UPDATE conversations \
+         SET holder = $2, held_until = $3, fence = fence + 1, attempts = attempts + 1 \
+         WHERE id = $1 AND (holder IS NULL OR holder = $2) RETURNING id, fence, attempts",
+    )
+    .bind(conversation.0)
+    .bind(holder.as_str())
+    .bind(micros(until))
+    .fetch_optional(connection)
+    .await
+    .map_err(store_error)?;
+    row.as_ref()
+        .map(|row| {
+            let row = Record::new(row, "conversations")?;
+            let (fence, attempt) = (Fence(row.get("fence")?), row.count("attempts")?);
+            Ok(Claim { conversation, holder, fence, attempt })
+        })
+        .transpose()
+}
+
+pub(super) async fn renew(
+    connection: &mut SqliteConnection,
+    claim: &Claim,
+    until: DateTime<Utc>,
+) -> Result<(), StoreError> {
+    let done = sqlx::query(
+        "UPDATE conversations SET held_until = $4 WHERE id = $1 AND holder = $2 AND fence = $3",
+    )
+    .bind(claim.conversation.0)
+    .bind(claim.holder.as_str())
+    .bind(claim.fence.0)
+    .bind(micros(until))
+    .execute(connection)
+    .await
+    .map_err(store_error)?;
+    if done.rows_affected() == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
+}
+
+pub(super) async fn release(
+    connection: &mut SqliteConnection,
+    claim: &Claim,
+    clean: bool,
+) -> Result<(), StoreError> {
+    let done = sqlx::query(
+        "UPDATE conversations \
+         SET holder = NULL, held_until = NULL, attempts = max(attempts - $4, 0) \
+         WHERE id = $1 AND holder = $2 AND fence = $3",
+    )
+    .bind(claim.conversation.0)
+    .bind(claim.holder.as_str())
+    .bind(claim.fence.0)
+    .bind(i64::from(clean))
+    .execute(connection)
+    .await
+    .map_err(store_error)?;
+    if done.rows_affected() == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
+}
+
+/// Refuses who does not hold the conversation any more.
+pub(super) async fn check(
+    connection: &mut SqliteConnection,
+    claim: &Claim,
+) -> Result<(), StoreError> {
+    let held: Option<i64> = sqlx::query_scalar(
+        "SELECT id FROM conversations WHERE id = $1 AND holder = $2 AND fence = $3",
+    )
+    .bind(claim.conversation.0)
+    .bind(claim.holder.as_str())
+    .bind(claim.fence.0)
+    .fetch_optional(connection)
+    .await
+    .map_err(store_error)?;
+    held.map(drop).ok_or(StoreError::ClaimLost)
+}
+
+pub(super) const HOLDERS: &str = "\
+SELECT holder FROM conversations WHERE holder IS NOT NULL
+UNION SELECT holder FROM outbox WHERE holder IS NOT NULL";
+
+pub(super) async fn holders(readers: &SqlitePool) -> Result<Vec<HolderId>, StoreError> {
+    let holders: Vec<String> =
+        sqlx::query_scalar(HOLDERS).fetch_all(readers).await.map_err(store_error)?;
+    Ok(holders.into_iter().map(HolderId).collect())
+}
+
+/// A try of the dead process that was never settled may have arrived.
+pub(super) const FREE: &str = "\
+UPDATE conversations SET holder = NULL, held_until = NULL WHERE holder = $1;
+UPDATE outbox SET holder = NULL, unknown_since = coalesce(unknown_since, attempted_at),
+    attempted_at = NULL
+WHERE holder = $1";
+
+pub(super) async fn free(
+    connection: &mut SqliteConnection,
+    dead: HolderId,
+) -> Result<(), StoreError> {
+    sqlx::query(FREE).bind(dead.as_str()).execute(connection).await.map_err(store_error)?;
+    Ok(())
+}
