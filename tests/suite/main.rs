@@ -2,3 +2,4 @@
 #![expect(clippy::expect_used, reason = "a test says what is wrong by failing")]
 
 mod architecture;
+mod store;
