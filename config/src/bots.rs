@@ -152,7 +152,7 @@ fn bot_file(folder: &Path) -> Result<Option<String>, Error> {
 
 fn front_matter(bot: &str, text: &str, errors: &mut Vec<Error>) -> FrontMatter {
     let file = format!("bots/{bot}/BOT.md");
-    let front = front_matter::read(Text { file: &file, text }, errors);
+    let front = front_matter::read(&Text::new(&file, crate::without_mark(text)), errors);
     if let Some((name, place)) = &front.name
         && name.chars().count() > LONGEST_NAME
     {

@@ -89,7 +89,8 @@ impl Check<'_> {
         let mut people = Vec::new();
         for (n, id) in ids.iter().enumerate() {
             let Some(id) = id else { continue };
-            if !id.is_empty() && !id.starts_with('0') && id.bytes().all(|b| b.is_ascii_digit()) {
+            // As the platform writes it, since ids are compared as texts.
+            if id.parse::<u64>().is_ok_and(|number| number > 0 && number.to_string() == *id) {
                 people.push(PersonId::from(id.as_str()));
                 continue;
             }

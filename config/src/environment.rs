@@ -10,7 +10,8 @@ use crate::place::Place;
 use crate::places::Places;
 use crate::schema::{self, Key, Kind};
 use crate::value::{self, Written};
-use crate::walk::{self, Found};
+use crate::walk::Found;
+use crate::wrong_key;
 
 /// What every variable of this layer begins with.
 const PREFIX: &str = "ATLAS__";
@@ -24,7 +25,7 @@ pub(crate) fn walk(env: &BTreeMap<String, String>, file: &Places) -> Found {
         let parts: Vec<String> = key.split("__").map(str::to_lowercase).collect();
         match resolve(name, &parts, text, file) {
             Ok((path, value)) => {
-                let place = Place::Variable(name.clone());
+                let place = variable(name);
                 found.places.note(&path, place.clone(), place.clone());
                 // A section that the file opens stays where it is; one that it does not, is here.
                 for length in 1..path.len() {
@@ -46,16 +47,16 @@ fn resolve(
     text: &str,
     file: &Places,
 ) -> Result<(Vec<String>, Value), Box<Error>> {
-    let place = || Place::Variable(name.to_owned());
+    let place = || variable(name);
     let fail = |what: String, mend: &str| Box::new(Error::new(place(), what, mend));
     let mut keys = schema::ROOT;
     let mut path: Vec<String> = Vec::new();
     let mut parts = parts.iter();
     while let Some(part) = parts.next() {
         let key = match schema::find(keys, part) {
-            None => return Err(Box::new(walk::unknown(place(), &path, keys, part))),
+            None => return Err(Box::new(wrong_key::unknown(place(), &path, keys, part))),
             Some(Key { kind: Kind::Later, .. }) => {
-                return Err(Box::new(walk::later(place(), &path, part)));
+                return Err(Box::new(wrong_key::later(place(), &path, part)));
             }
             Some(key) => key,
         };
@@ -64,12 +65,8 @@ fn resolve(
             Kind::Section(inner) => keys = inner,
             Kind::Named(inner) => {
                 let Some(named) = parts.next() else { break };
-                if !walk::is_name(named) {
-                    let what = format!("{} cannot be a name in [{part}]", mask::value(named));
-                    return Err(fail(
-                        what,
-                        "Names have 1 to 32 letters, digits, dashes and underscores.",
-                    ));
+                if !wrong_key::is_name(named) {
+                    return Err(Box::new(wrong_key::bad_name(place(), part, named)));
                 }
                 path.push(known_name(file, part, named));
                 keys = inner;
@@ -95,6 +92,10 @@ fn resolve(
         "this names a section and no key".to_owned(),
         &format!("Add two underscores and a key: {}.", schema::names(keys)),
     ))
+}
+
+fn variable(name: &str) -> Place {
+    Place::Variable(mask::runs(name))
 }
 
 /// A variable holds text; its key says what it means.

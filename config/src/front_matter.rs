@@ -21,13 +21,14 @@ pub(crate) struct FrontMatter {
 }
 
 /// Reads the front matter. A text without one is all body.
-pub(crate) fn read(text: Text<'_>, errors: &mut Vec<Error>) -> FrontMatter {
+pub(crate) fn read(text: &Text<'_>, errors: &mut Vec<Error>) -> FrontMatter {
     let mut found = FrontMatter::default();
-    let mut lines = Lines::new(text.text);
+    let mut lines = Lines { text: text.text, at: 0 };
     let opens = lines.peek().is_some_and(|(_, line)| line.trim_end() == "---");
     if opens {
         let opening = lines.next();
         let mut seen = Vec::new();
+        let mut wrong = Vec::new();
         loop {
             match lines.next() {
                 None => {
@@ -41,11 +42,13 @@ pub(crate) fn read(text: Text<'_>, errors: &mut Vec<Error>) -> FrontMatter {
                 Some((_, line)) if line.trim_end() == "---" => break,
                 Some((range, line)) => {
                     if let Err(error) = entry(text, range, line, &mut seen, &mut found) {
-                        errors.push(*error);
+                        wrong.push(*error);
                     }
                 }
             }
         }
+        // Only of a front matter that ends: in one that does not, the mission would be wrong too.
+        errors.append(&mut wrong);
     }
     found.body =
         lines.find(|(_, line)| !line.trim().is_empty()).map(|(range, _)| text.place(Some(range)));
@@ -53,7 +56,7 @@ pub(crate) fn read(text: Text<'_>, errors: &mut Vec<Error>) -> FrontMatter {
 }
 
 fn entry<'a>(
-    text: Text<'_>,
+    text: &Text<'_>,
     range: Range<usize>,
     line: &'a str,
     seen: &mut Vec<&'a str>,
@@ -154,17 +157,13 @@ fn scalar(text: &str) -> Result<String, &'static str> {
     Ok(value.trim().to_owned())
 }
 
-/// The lines of a text with their places, without their ends; a byte order mark is passed over.
+/// The lines of a text with their places, without their ends.
 struct Lines<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Lines<'a> {
-    fn new(text: &'a str) -> Self {
-        Self { text, at: if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 } }
-    }
-
     fn peek(&self) -> Option<(Range<usize>, &'a str)> {
         let rest = self.text.get(self.at..).filter(|rest| !rest.is_empty())?;
         let line = rest.split('\n').next().unwrap_or_default();

@@ -177,3 +177,38 @@ fn below(home: &Path, path: &Path) -> String {
         _ => path.display().to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_refuses_is_told_with_whose_it_is_and_the_cure() {
+        let home = tempfile::TempDir::new().unwrap();
+        let (path, uid) = (home.path(), fs::metadata(home.path()).unwrap().uid());
+        let shown = path.display();
+        let told = |kind| refused(path, &path.join("memory"), &io::Error::from(kind)).to_string();
+        assert_eq!(
+            told(ErrorKind::PermissionDenied),
+            format!(
+                "{shown}/memory cannot be used: permission denied ({shown} belongs to user {uid})\n  Start \
+                 Atlas as the user it belongs to, or give it to yours (chown -R \"$(id -u)\" {shown}), or \
+                 choose another home with --home or ATLAS_HOME."
+            )
+        );
+        assert_eq!(
+            told(ErrorKind::ReadOnlyFilesystem),
+            format!(
+                "{shown}/memory cannot be written: its file system is read-only\n  Mount it writable, or \
+                 choose another home with --home or ATLAS_HOME."
+            )
+        );
+        assert_eq!(
+            told(ErrorKind::StorageFull),
+            format!(
+                "{shown}/memory cannot be written: no space is left\n  Make room on the disk, or choose \
+                 another home with --home or ATLAS_HOME."
+            )
+        );
+    }
+}

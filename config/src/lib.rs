@@ -27,6 +27,10 @@ mod source;
 mod types;
 mod value;
 mod walk;
+mod wrong_key;
+
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -100,9 +104,14 @@ pub fn load(source: &Source) -> Result<Config, Errors> {
 /// What `atlas.toml` says; nothing where there is none.
 fn read_file(home: &Path) -> Result<walk::Found, Error> {
     match read(home)? {
-        Some(text) => walk::walk(place::Text { file: FILE, text: &text }),
+        Some(text) => walk::walk(&place::Text::new(FILE, without_mark(&text))),
         None => Ok(walk::Found::default()),
     }
+}
+
+/// The text without the byte order mark that some editors put before it.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// The text of `atlas.toml`; None where there is none.
@@ -123,7 +132,7 @@ fn read(home: &Path) -> Result<Option<String>, Error> {
         let good = error.utf8_error().valid_up_to();
         let text = String::from_utf8_lossy(error.as_bytes());
         Error::new(
-            place::Text { file: FILE, text: &text }.place(Some(good..good)),
+            place::Text::new(FILE, &text).place(Some(good..good)),
             "this is no UTF-8 text",
             "Save the file as UTF-8.",
         )

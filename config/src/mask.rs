@@ -2,10 +2,14 @@
 //! them into the wrong line, and a quoted line goes to logs and issue trackers.
 
 const MASK: &str = "…";
-/// Tokens and keys of all providers are longer than this; most words are shorter.
+/// Tokens and keys of all providers are at least this long; most names are shorter.
 const LONG: usize = 20;
+/// Names are made of words. A piece this long with digits in it, without a dash or underscore, is none.
+const LONG_PIECE: usize = 16;
 /// Longer values are cut in errors, in characters.
 const SHOWN: usize = 80;
+/// Longer lines are cut in errors, in bytes.
+const LONGEST_LINE: usize = 400;
 
 /// A value in an error: one line, in backticks, cut, masked.
 pub(crate) fn value(text: &str) -> String {
@@ -21,6 +25,11 @@ pub(crate) fn value(text: &str) -> String {
 /// A line of a file: the value of a key that sounds like a secret goes, and every run of characters
 /// that looks like one.
 pub(crate) fn line(text: &str) -> String {
+    if text.len() > LONGEST_LINE {
+        let end = text.floor_char_boundary(LONGEST_LINE);
+        // Not within a run: half a token would look like none.
+        return format!("{} {MASK}", line(text[..end].trim_end_matches(part_of_run)));
+    }
     let secret_from = text.match_indices(['=', ':']).find_map(|(at, _)| {
         let key = text[..at].rsplit(['{', ',', '.', '[']).next().unwrap_or_default();
         let rest = text[at + 1..].trim_start().trim_start_matches(['"', '\'']);
@@ -40,9 +49,12 @@ fn sounds_secret(key: &str) -> bool {
         && ["token", "key", "secret", "passw"].iter().any(|word| key.contains(word))
 }
 
+fn part_of_run(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':' | '+')
+}
+
 /// Masks runs of letters and digits that are as long as a token.
-fn runs(text: &str) -> String {
-    let part_of_run = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':' | '+');
+pub(crate) fn runs(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(part_of_run) {
@@ -62,10 +74,15 @@ fn looks_secret(run: &str) -> bool {
     let is_variable =
         name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
             && !name.starts_with(|c: char| c.is_ascii_digit());
+    let has = |text: &str, test: fn(&u8) -> bool| text.as_bytes().iter().any(test);
+    let digits_and_letters =
+        |text: &str| has(text, u8::is_ascii_digit) && has(text, u8::is_ascii_alphabetic);
+    let random = |piece: &str| piece.len() >= LONG_PIECE && digits_and_letters(piece);
+    let mixed = has(name, u8::is_ascii_uppercase) && has(name, u8::is_ascii_lowercase);
     name.len() >= LONG
         && !is_variable
-        && name.bytes().any(|b| b.is_ascii_digit())
-        && name.bytes().any(|b| b.is_ascii_alphabetic())
+        && digits_and_letters(name)
+        && (mixed || name.split(['_', '-', ':', '+']).any(random))
 }
 
 #[cfg(test)]
@@ -103,10 +120,22 @@ mod tests {
             "token = \"secret:telegram\"",
             "timezone = \"America/Argentina/Buenos_Aires\"",
             "chat = \"-1001234567890123456789\"",
+            "token = \"file:/run/secrets/atlas_telegram_token_v2\"",
+            "model = \"some-provider/some-model-5-20260101\"",
             "base_url = \"http://127.0.0.1:11434/v1\"",
         ] {
             assert_eq!(line(text), text);
         }
+    }
+
+    #[test]
+    fn a_long_line_is_cut_and_never_within_a_token() {
+        for filler in 340..400 {
+            let shown = line(&format!("a = \"{}\", b = \"{TOKEN}\"", "é ".repeat(filler / 3)));
+            assert!(shown.len() < 420 && !shown.contains("AAHd"), "{shown}");
+        }
+        let whole_line_is_one_run = "a1".repeat(300);
+        assert_eq!(line(&whole_line_is_one_run), " …");
     }
 
     #[test]

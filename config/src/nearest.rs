@@ -2,6 +2,8 @@
 
 /// Below this likeness (0 to 1) nothing is near.
 const NEAR: f64 = 0.65;
+/// At least this share of the letters must stay: words that only begin alike are not near.
+const STAYS: f64 = 0.4;
 /// The likeness of a word that holds the right one whole: `groupAllowFrm`, `allow`.
 const HOLDS: f64 = 0.9;
 
@@ -25,7 +27,9 @@ pub(crate) fn nearest<'a>(
 }
 
 fn likeness(word: &str, candidate: &str) -> f64 {
-    let alike = strsim::jaro_winkler(word, candidate);
+    let stays = strsim::normalized_damerau_levenshtein(word, candidate);
+    // The one favours words that begin alike, the other knows letters that changed places.
+    let alike = if stays >= STAYS { strsim::jaro_winkler(word, candidate).max(stays) } else { 0.0 };
     let holds = candidate.len() > 2 && word.contains(candidate)
         || word.len() > 2 && candidate.contains(word);
     if holds { alike.max(HOLDS) } else { alike }
@@ -51,6 +55,7 @@ mod tests {
             ("apiBase", "api_base"),
             ("botToken", "token"),
             ("Platfrom", "platform"),
+            ("bto", "bot"),
         ] {
             assert_eq!(nearest(slip, account), Some(meant), "{slip}");
         }
@@ -63,6 +68,7 @@ mod tests {
     #[test]
     fn what_is_like_nothing_has_no_nearest() {
         assert_eq!(nearest("xyz", ["platform", "token"]), None);
+        assert_eq!(nearest("refesh", ["routes"]), None);
         assert_eq!(nearest("x", []), None);
     }
 }

@@ -51,27 +51,36 @@ impl fmt::Display for Place {
 }
 
 /// A file's text and its name in front of people.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Text<'a> {
     /// The path below the home.
-    pub(crate) file: &'a str,
+    file: &'a str,
     /// What the file holds.
     pub(crate) text: &'a str,
+    /// Where each line begins, so that a file of many keys is not counted through for each.
+    starts: Vec<usize>,
 }
 
-impl Text<'_> {
+impl<'a> Text<'a> {
+    /// The text of the file at this path below the home.
+    pub(crate) fn new(file: &'a str, text: &'a str) -> Self {
+        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+        Self { file, text, starts: starts.collect() }
+    }
+
     /// The place of these bytes. A range past the end, or none, is put at the nearest line there is.
     pub(crate) fn place(&self, span: Option<Range<usize>>) -> Place {
         let span = span.unwrap_or(0..0);
         let start = self.boundary(span.start.min(self.last()));
         let end = self.boundary(span.end.max(start));
-        let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+        let line = self.starts.partition_point(|&at| at <= start);
+        let line_start = self.starts.get(line - 1).copied().unwrap_or_default();
         let line_text = self.text[line_start..].lines().next().unwrap_or_default();
         let line_end = line_start + line_text.len();
         let within = self.text.get(start..end.min(line_end)).unwrap_or_default();
         Place::File {
             file: self.file.to_owned(),
-            line: self.text[..line_start].matches('\n').count() + 1,
+            line,
             column: self.text[line_start..start].chars().count() + 1,
             width: within.chars().count().max(1),
             shown: mask::line(line_text),
@@ -97,7 +106,7 @@ mod tests {
     use super::*;
 
     fn at(text: &str, span: Range<usize>) -> (usize, usize, usize) {
-        match (Text { file: "atlas.toml", text }).place(Some(span)) {
+        match Text::new("atlas.toml", text).place(Some(span)) {
             Place::File { line, column, width, .. } => (line, column, width),
             other => panic!("{other:?}"),
         }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::place::Place;
+use crate::wrong_key::is_name;
 
 /// The place of a key and of its value.
 #[derive(Clone, Debug)]
@@ -48,7 +49,7 @@ impl Places {
             .0
             .iter()
             .filter_map(|(path, entry)| match path.as_slice() {
-                [of, name] if of == section => Some((&entry.key, name)),
+                [of, name] if of == section && is_name(name) => Some((&entry.key, name)),
                 _ => None,
             })
             .collect();

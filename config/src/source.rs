@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::home::HomeError;
 use crate::mask;
-use crate::walk::is_name;
+use crate::wrong_key::is_name;
 
 /// What a configuration is loaded from.
 #[derive(Clone)]

@@ -17,7 +17,8 @@ pub(crate) enum Written<'a> {
 }
 
 impl Written<'_> {
-    fn kind(&self) -> &'static str {
+    /// Its kind as a noun.
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
             Self::Whole(_) => "a number",
@@ -38,7 +39,7 @@ pub(crate) fn fit(key: &str, kind: Kind, written: &Written<'_>) -> Result<ValueK
             Ok(tokens) if tokens > 0 => Ok(tokens.into()),
             _ => Err((
                 format!("`{key}` is a number of tokens from 1 to {}, not {tokens}", u32::MAX),
-                format!("Write for example `{key} = 64000`."),
+                write(key, kind),
             )),
         },
         (Kind::Id, Written::Whole(id)) => Ok(id.to_string().into()),
@@ -68,10 +69,12 @@ fn fit_text(key: &str, kind: Kind, text: &str) -> Result<ValueKind, Refusal> {
 }
 
 fn wrong_kind(key: &str, kind: Kind, written: &Written<'_>) -> Refusal {
-    (
-        format!("`{key}` takes {}, not {}", takes(kind), written.kind()),
-        format!("Write for example `{key} = {}`.", example(kind)),
-    )
+    (format!("`{key}` takes {}, not {}", takes(kind), written.kind()), write(key, kind))
+}
+
+/// How to write a value that fits.
+pub(crate) fn write(key: &str, kind: Kind) -> String {
+    format!("Write for example `{key} = {}`.", example(kind))
 }
 
 /// What a kind takes, as a noun.
@@ -92,7 +95,7 @@ pub(crate) fn takes(kind: Kind) -> &'static str {
 }
 
 /// A value that fits, as it is written in the file.
-pub(crate) fn example(kind: Kind) -> String {
+fn example(kind: Kind) -> String {
     match kind {
         Kind::OneOf(words, _) => format!("\"{}\"", words.first().copied().unwrap_or_default()),
         Kind::Text => "\"atlas\"".to_owned(),

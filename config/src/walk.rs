@@ -12,7 +12,7 @@ use crate::place::{Place, Text};
 use crate::places::Places;
 use crate::schema::{self, Key, Kind};
 use crate::value::{self, Written};
-use crate::{mask, nearest};
+use crate::wrong_key;
 
 /// What was found in one source.
 #[derive(Debug, Default)]
@@ -26,18 +26,26 @@ pub(crate) struct Found {
 }
 
 /// Reads the file's text. A text that is no TOML is one error: nothing after it can be trusted.
-pub(crate) fn walk(text: Text<'_>) -> Result<Found, Error> {
+pub(crate) fn walk(text: &Text<'_>) -> Result<Found, Error> {
     let document = Document::parse(text.text).map_err(|error| syntax(text, &error))?;
     let mut walk = Walk { text, places: Places::default(), errors: Vec::new() };
     let values = walk.table(&mut Vec::new(), schema::ROOT, document.as_table());
     Ok(Found { values, places: walk.places, errors: walk.errors })
 }
 
-fn syntax(text: Text<'_>, error: &TomlError) -> Error {
+fn syntax(text: &Text<'_>, error: &TomlError) -> Error {
     let place = text.place(error.span());
     let message = error.message().lines().collect::<Vec<_>>().join(", ");
     if message.starts_with("duplicate key") {
         return Error::new(place, "this key is written twice", "Keep one of the two lines.");
+    }
+    let bare_text = ["invalid boolean", "string values must be quoted"];
+    if bare_text.iter().any(|start| message.starts_with(start)) {
+        return Error::new(
+            place,
+            "this value is neither text nor a number, true or false",
+            "Text stands in quotes: `key = \"text\"`.",
+        );
     }
     Error::new(
         place,
@@ -47,7 +55,7 @@ fn syntax(text: Text<'_>, error: &TomlError) -> Error {
 }
 
 struct Walk<'a> {
-    text: Text<'a>,
+    text: &'a Text<'a>,
     places: Places,
     errors: Vec<Error>,
 }
@@ -63,8 +71,10 @@ impl Walk<'_> {
         for (name, item) in table.iter() {
             let place = self.key_place(table, name, item);
             match schema::find(keys, name) {
-                None => self.errors.push(unknown(place, path, keys, name)),
-                Some(Key { kind: Kind::Later, .. }) => self.errors.push(later(place, path, name)),
+                None => self.errors.push(wrong_key::unknown(place, path, keys, name)),
+                Some(Key { kind: Kind::Later, .. }) => {
+                    self.errors.push(wrong_key::later(place, path, name))
+                }
                 Some(key) => {
                     path.push(name.to_owned());
                     if let Some(value) = self.item(path, key, item, place) {
@@ -119,7 +129,9 @@ impl Walk<'_> {
                 None => {
                     self.no_section(&section, item, place);
                 }
-                Some(_) if !is_name(name) => self.errors.push(bad_name(place, section, name)),
+                Some(_) if !wrong_key::is_name(name) => {
+                    self.errors.push(wrong_key::bad_name(place, section.name, name))
+                }
                 Some(inner) => {
                     let inner = self.table(path, keys, inner);
                     values.insert(name.to_owned(), inner.into());
@@ -178,7 +190,11 @@ impl Walk<'_> {
             path.push(n.to_string());
             self.places.note(path, place.clone(), place.clone());
             path.pop();
-            let fits = value::fit(key.name, Kind::Id, &written_value(element));
+            let fits = value::fit(key.name, Kind::Id, &written_value(element)).map_err(|(_, _)| {
+                let what =
+                    format!("`{}` takes ids, not {}", key.name, written_value(element).kind());
+                (what, value::write(key.name, key.kind))
+            });
             // A list with a hole is no list: the wrong id is an error of its own.
             ids.push(Value::new(None, self.fits(fits, place).unwrap_or(ValueKind::Nil)));
         }
@@ -220,55 +236,6 @@ impl Walk<'_> {
 
     fn place(&self, span: Option<Range<usize>>) -> Place {
         self.text.place(span)
-    }
-}
-
-/// Whether it can name an account or a model: letters, digits, dashes and underscores, at most 32.
-pub(crate) fn is_name(name: &str) -> bool {
-    (1..=32).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
-}
-
-fn bad_name(place: Place, section: Key, name: &str) -> Error {
-    Error::new(
-        place,
-        format!("{} cannot be a name in [{}]", mask::value(name), section.name),
-        "Names have 1 to 32 letters, digits, dashes and underscores.",
-    )
-}
-
-/// The error of a key that is in no table of keys.
-pub(crate) fn unknown(place: Place, path: &[String], keys: &[Key], name: &str) -> Error {
-    let what = format!("unknown key {}{}", mask::value(name), within(path));
-    let known = schema::names(keys);
-    let elsewhere = schema::belongs(name);
-    let near = nearest::nearest(name, keys.iter().map(|key| key.name))
-        .and_then(|near| schema::find(keys, near));
-    let hint = match (elsewhere, near) {
-        (Some(section), _) => format!("`{name}` belongs in {section}."),
-        (None, Some(Key { name, kind: Kind::Later })) => {
-            format!("The nearest is `{name}`, which this version of Atlas does not know yet.")
-        }
-        (None, Some(Key { name, .. })) => format!("The nearest is `{name}`."),
-        (None, None) => "Take it out.".to_owned(),
-    };
-    Error::new(place, what, format!("{hint} Known here: {known}."))
-}
-
-/// The error of a key that a later version brings.
-pub(crate) fn later(place: Place, path: &[String], name: &str) -> Error {
-    Error::new(
-        place,
-        format!("this version of Atlas does not know `{name}`{} yet", within(path)),
-        "Take it out, or put a # before it, until a version that knows it.",
-    )
-}
-
-fn within(path: &[String]) -> String {
-    match path {
-        [] => String::new(),
-        [section, row] if row.bytes().all(|b| b.is_ascii_digit()) => format!(" in [[{section}]]"),
-        path => format!(" in [{}]", path.join(".")),
     }
 }
 

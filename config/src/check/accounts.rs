@@ -47,7 +47,9 @@ impl Check<'_> {
         if raw.platform.is_none() {
             self.missing(&at("platform"), &header, "`platform = \"telegram\"`");
         }
-        if raw.token.is_none() {
+        // Of a platform that is not known, neither is what a token of it is.
+        if raw.token.is_none() && (raw.platform.is_some() || !self.places.written(&at("platform")))
+        {
             self.missing(
                 &at("token"),
                 &header,
@@ -187,10 +189,12 @@ impl Check<'_> {
     }
 }
 
-/// A group's or channel's id, or a topic's: both numbers with a colon between them.
+/// A group's or channel's id, or a topic's: both numbers with a colon between them, written as the
+/// platform writes them, since ids are compared as texts.
 fn is_telegram_chat(chat: &str) -> bool {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let (group, topic) =
-        chat.split_once(':').map_or((chat, None), |(group, topic)| (group, Some(topic)));
-    number(group.strip_prefix('-').unwrap_or(group)) && topic.is_none_or(number)
+    let number = |text: &str| text.parse::<i64>().is_ok_and(|id| id.to_string() == text);
+    match chat.split_once(':') {
+        None => number(chat),
+        Some((group, topic)) => number(group) && number(topic),
+    }
 }
