@@ -1,26 +1,190 @@
-//! Commands that the gateway itself answers.
+//! Commands that the gateway itself answers. A command is stored like any message, so it is answered
+//! once, also when the process dies in between; and beside the conversation's turn, so that `/stop`
+//! does not wait for what it is to stop.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use tokio::sync::watch;
 
+use crate::access::Action;
+use crate::conversation::compaction;
 use crate::engine::Engine;
+use crate::event::Inbound;
+use crate::ids::DeliveryId;
+use crate::ports::{DeliveryKind, NewDelivery, PendingCommand, Status, StoreError};
 
-/// The worker.
+/// How often the store is looked into without a ring.
+const SWEEP: Duration = Duration::from_secs(5);
+
+/// The commands, as help lists them and platforms show them in a menu.
+pub const COMMANDS: [(&str, &str); 3] = [
+    ("status", "what is going on"),
+    ("stop", "end the answer that is being made"),
+    ("help", "what you can say here"),
+];
+
+/// What a message wants as a command, None where it is one for the bot to read.
+#[must_use]
+pub fn action(inbound: &Inbound) -> Option<Action> {
+    match inbound.command.as_ref()?.name.as_str() {
+        "status" | "help" | "start" => Some(Action::Look),
+        "stop" => Some(Action::Stop),
+        _ => None,
+    }
+}
+
+/// Answers commands.
 pub struct Commands {
     engine: Arc<Engine>,
+    started: DateTime<Utc>,
 }
 
 impl Commands {
-    /// A worker of this engine.
+    /// The commands of this engine.
     #[must_use]
     pub fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
+        let started = engine.clock.now();
+        Self { engine, started }
     }
 
-    /// Works until `stop` is true and what was begun is finished or given back.
+    /// Works until `stop` is true.
     pub async fn run(&self, mut stop: watch::Receiver<bool>) {
-        let _ = &self.engine;
-        let _ = stop.wait_for(|stop| *stop).await;
+        while !*stop.borrow() {
+            if let Err(error) = self.answer_all().await {
+                tracing::error!(%error, "commands cannot be answered; trying again in a few seconds");
+            }
+            tokio::select! {
+                () = self.engine.bells.commands.notified() => {}
+                () = tokio::time::sleep(SWEEP) => {}
+                _ = stop.wait_for(|stop| *stop) => {}
+            }
+        }
+    }
+
+    async fn answer_all(&self) -> Result<(), StoreError> {
+        for command in self.engine.store.pending_commands().await? {
+            if self.engine.begins(&command.accepted_by) {
+                self.answer(&command).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn answer(&self, command: &PendingCommand) -> Result<(), StoreError> {
+        let name = command.inbound.command.as_ref().map_or("", |line| line.name.as_str());
+        let stops = name == "stop";
+        let text = match name {
+            "status" => self.status(command).await?,
+            "stop" => {
+                let status = self.engine.store.status(command.conversation).await?;
+                let nothing = "Nothing is being answered here.";
+                if status.turn_open { "Stopped.".to_owned() } else { nothing.to_owned() }
+            }
+            _ => help(),
+        };
+        let answer = NewDelivery {
+            id: DeliveryId::new(),
+            to: command.place.clone(),
+            text,
+            silent: true,
+            kind: DeliveryKind::Notice,
+            conversation: None,
+        };
+        let now = self.engine.clock.now();
+        self.engine.store.settle_command(command.inbox, &[answer], stops, now).await?;
+        if stops {
+            self.engine.bells.conversation(command.conversation).notify_one();
+        }
+        self.engine.bells.outbox.notify_one();
+        self.engine.bells.changed.notify_waiters();
+        Ok(())
+    }
+
+    async fn status(&self, command: &PendingCommand) -> Result<String, StoreError> {
+        let status = self.engine.store.status(command.conversation).await?;
+        let home = self.engine.home();
+        let Some(bot) = home.bot(command.bot) else { return Ok("This bot is gone.".to_owned()) };
+        let model = self.engine.models.get(&bot.model).map(|model| model.info());
+        let limit = compaction::limit(home.compact_at, model.and_then(|info| info.window));
+        let shown = model.map_or("none", |info| info.signer.rsplit('|').next().unwrap_or_default());
+        let up = self.engine.clock.now() - self.started;
+        Ok(render(&bot.shown, shown, &status, limit, up))
+    }
+}
+
+fn render(bot: &str, model: &str, status: &Status, limit: u64, up: chrono::TimeDelta) -> String {
+    let mut lines = vec![format!("**{bot}** · model {model}")];
+    let tokens = status.tokens.unwrap_or_default();
+    let context = tokens.input + tokens.output;
+    let mut line =
+        format!("{} messages, {} in front of the model", status.messages, status.episode_messages);
+    if let Some(percent) = (context * 100).checked_div(limit).filter(|_| context > 0) {
+        line = format!("{line} ({percent}% of the way to the next cut)");
+    }
+    lines.push(line);
+    if let Some(cached) = (tokens.cached * 100).checked_div(tokens.input) {
+        lines.push(format!("{cached}% of the last request came from the cache"));
+    }
+    let doing = if status.turn_open { "answering now" } else { "nothing to answer" };
+    lines.push(format!("{doing}, {} waiting here, {} to be sent", status.waiting, status.queue));
+    lines.push(format!("up for {}", shown_duration(up)));
+    lines.join("\n")
+}
+
+fn shown_duration(time: chrono::TimeDelta) -> String {
+    let (days, hours, minutes) = (time.num_days(), time.num_hours() % 24, time.num_minutes() % 60);
+    match (days, hours) {
+        (0, 0) => format!("{minutes} min"),
+        (0, _) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
+
+fn help() -> String {
+    let mut text = "Write to me as you would to a person. I remember what you ask me to remember, \
+                    and what was told in one chat holds in the others.\n"
+        .to_owned();
+    for (name, what) in COMMANDS {
+        text.push_str(&format!("\n/{name} – {what}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::Tokens;
+
+    #[test]
+    fn a_status_reads_in_five_lines() {
+        let tokens = Tokens { input: 9_000, cached: 8_100, cache_write: 0, output: 600 };
+        let status = Status {
+            messages: 1_234,
+            episode_messages: 80,
+            episodes: 3,
+            tokens: Some(tokens),
+            waiting: 0,
+            turn_open: false,
+            queue: 2,
+        };
+        let text = render("Atlas", "qwen3", &status, 64_000, chrono::TimeDelta::minutes(1_505));
+        assert_eq!(
+            text,
+            "**Atlas** · model qwen3\n\
+             1234 messages, 80 in front of the model (15% of the way to the next cut)\n\
+             90% of the last request came from the cache\n\
+             nothing to answer, 0 waiting here, 2 to be sent\n\
+             up for 1 d 1 h"
+        );
+    }
+
+    #[test]
+    fn help_names_every_command() {
+        let text = help();
+        for (name, what) in COMMANDS {
+            assert!(text.contains(&format!("/{name} – {what}")));
+        }
     }
 }

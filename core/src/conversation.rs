@@ -1,26 +1,253 @@
-//! Conversations: one actor each, and the sweep that wakes them.
+//! Conversations at work: one actor for each that has something to do, and the sweep that wakes them.
+//!
+//! An actor claims its conversation in the store, so no other process runs it meanwhile; its mailbox
+//! is a bell. The sweep looks into the store at start, when rung and every few seconds: whatever was
+//! missed costs that long and no message.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Serves};
+use crate::ids::ConversationId;
+use crate::ports::{Claim, OpenWork, StoreError};
+use crate::turn::run::{Outcome, turn};
 
-/// The worker.
+pub mod compaction;
+pub mod transcript;
+
+/// How often the store is looked into without a ring.
+const SWEEP: Duration = Duration::from_secs(3);
+
+/// How long a claim is valid without being renewed. Only a process of another machine is judged by
+/// it; one of this machine by its lock file.
+const LEASE: Duration = Duration::from_secs(60);
+
+/// How long steps in progress get when the process stops.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// The actors of this process.
 pub struct Conversations {
     engine: Arc<Engine>,
+    actors: Mutex<HashMap<ConversationId, Actor>>,
+}
+
+struct Actor {
+    task: JoinHandle<()>,
+    state: Arc<Mutex<State>>,
+}
+
+/// How an actor stands.
+#[derive(Debug, Default)]
+struct State {
+    /// The claim that it holds just now.
+    claim: Option<Claim>,
+    /// It looks for no more work: what comes now is for another actor.
+    ended: bool,
 }
 
 impl Conversations {
-    /// A worker of this engine.
+    /// The conversations of this engine.
     #[must_use]
     pub fn new(engine: Arc<Engine>) -> Self {
-        Self { engine }
+        Self { engine, actors: Mutex::default() }
     }
 
-    /// Works until `stop` is true and what was begun is finished or given back.
+    /// Works until `stop` is true. Then steps in progress get 20 seconds; what is left is given back
+    /// and goes on from its last commit at the next start.
     pub async fn run(&self, mut stop: watch::Receiver<bool>) {
-        let _ = &self.engine;
-        let _ = stop.wait_for(|stop| *stop).await;
+        let halt = stop.clone();
+        while !*stop.borrow() {
+            if let Err(error) = self.sweep(&halt).await {
+                tracing::error!(%error, "cannot look for open conversations; trying again in a few seconds");
+            }
+            tokio::select! {
+                () = self.engine.bells.sweep.notified() => {}
+                () = tokio::time::sleep(SWEEP) => {}
+                _ = stop.wait_for(|stop| *stop) => {}
+            }
+        }
+        self.wind_down().await;
+    }
+
+    /// Frees what dead processes hold, and sees to it that every conversation with work has an actor.
+    async fn sweep(&self, stop: &watch::Receiver<bool>) -> Result<(), StoreError> {
+        free_the_dead(&self.engine).await?;
+        self.reap();
+        for work in self.engine.store.open_work().await? {
+            if self.is_ours(&work) {
+                self.wake(work.conversation, stop);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this process is the one to do this.
+    fn is_ours(&self, work: &OpenWork) -> bool {
+        let me = self.engine.presence.me();
+        if work.held_by.as_ref().is_some_and(|holder| holder != me) {
+            return false;
+        }
+        work.waiting.iter().any(|(by, _)| self.engine.begins(by))
+            || (work.turn_open && self.goes_on(work.conversation))
+    }
+
+    /// Whether an open turn is this process's to go on with: any for the gateway, for a terminal only
+    /// what it began itself.
+    fn goes_on(&self, id: ConversationId) -> bool {
+        self.engine.serves == Serves::Home || self.lock().contains_key(&id)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ConversationId, Actor>> {
+        lock(&self.actors)
+    }
+
+    /// Rings a conversation's actor, or starts one.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an actor is a task, and this is where actors start"
+    )]
+    fn wake(&self, id: ConversationId, stop: &watch::Receiver<bool>) {
+        let bell = self.engine.bells.conversation(id);
+        let mut actors = self.lock();
+        if actors.get(&id).is_some_and(|actor| !actor.is_over()) {
+            bell.notify_one();
+            return;
+        }
+        let state = Arc::new(Mutex::new(State::default()));
+        let (engine, its, stop) = (self.engine.clone(), state.clone(), stop.clone());
+        let task = tokio::spawn(async move { live(&engine, id, &its, stop).await });
+        actors.insert(id, Actor { task, state });
+    }
+
+    /// Forgets actors that ended with nothing left to do. One that broke is kept in mind, so that a
+    /// terminal still knows the turn for its own.
+    fn reap(&self) {
+        self.lock().retain(|id, actor| {
+            let ended = lock(&actor.state).ended;
+            if ended {
+                self.engine.bells.forget(*id);
+            }
+            !ended
+        });
+    }
+
+    /// Lets steps in progress finish for a while, then gives all claims back.
+    async fn wind_down(&self) {
+        let actors: Vec<Actor> = self.lock().drain().map(|(_, actor)| actor).collect();
+        let deadline = tokio::time::Instant::now() + GRACE;
+        for mut actor in actors {
+            if tokio::time::timeout_at(deadline, &mut actor.task).await.is_err() {
+                actor.task.abort();
+                let _ = actor.task.await;
+            }
+            let claim = lock(&actor.state).claim.take();
+            if let Some(claim) = claim
+                && let Err(error) = self.engine.store.release(&claim, true).await
+            {
+                tracing::warn!(%error, "a claim could not be given back; the next start takes it over");
+            }
+        }
+    }
+}
+
+/// Frees what processes hold that are gone.
+async fn free_the_dead(engine: &Engine) -> Result<(), StoreError> {
+    for holder in engine.store.holders().await? {
+        if &holder != engine.presence.me() && !engine.presence.alive(&holder) {
+            tracing::info!(%holder, "a process ended without giving its work back; taking it over");
+            engine.store.free(&holder).await?;
+            engine.bells.outbox.notify_one();
+        }
+    }
+    Ok(())
+}
+
+impl Actor {
+    /// Whether it takes no more work: it ended, or broke.
+    fn is_over(&self) -> bool {
+        self.task.is_finished() || lock(&self.state).ended
+    }
+}
+
+fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The life of an actor: it works until nothing waits, and ends. Looking is the sweep's part, since
+/// only a look without a claim commits nothing and so wakes no other process.
+async fn live(
+    engine: &Engine,
+    id: ConversationId,
+    state: &Mutex<State>,
+    stop: watch::Receiver<bool>,
+) {
+    let bell = engine.bells.conversation(id);
+    match work(engine, id, state, &bell, &stop).await {
+        Ok(Outcome::Blocked) => lock(state).ended = true,
+        Ok(_) | Err(StoreError::ClaimLost) => {
+            lock(state).ended = true;
+            // What came after the last look finds that this actor has ended.
+            engine.bells.sweep.notify_one();
+        }
+        Err(error) => {
+            tracing::error!(conversation.id = %id, %error, "a turn cannot go on; trying again in a few seconds");
+        }
+    }
+}
+
+/// Claims the conversation and runs its turns until nothing waits.
+async fn work(
+    engine: &Engine,
+    id: ConversationId,
+    state: &Mutex<State>,
+    bell: &Notify,
+    stop: &watch::Receiver<bool>,
+) -> Result<Outcome, StoreError> {
+    let until = || engine.clock.now() + LEASE;
+    let Some(claim) = engine.store.claim(id, engine.presence.me(), until()).await? else {
+        // Somebody else has it; whoever gives it back rings.
+        return Ok(Outcome::Blocked);
+    };
+    let put = |claim| lock(state).claim = claim;
+    put(Some(claim.clone()));
+    let mut claim = claim;
+    let result = loop {
+        let running = turn(engine, &claim, bell, stop.clone());
+        match renewing(engine, &claim, running).await {
+            // The next turn starts its own count of attempts.
+            Ok(Outcome::Worked) => claim.attempt = 1,
+            Ok(outcome) => break Ok(outcome),
+            Err(error) => break Err(error),
+        }
+        engine.bells.changed.notify_waiters();
+    };
+    // An error of the store is no failure of the turn: only a process that died, or code that broke.
+    let released = match &result {
+        Err(StoreError::ClaimLost) => Ok(()),
+        _ => engine.store.release(&claim, true).await,
+    };
+    put(None);
+    engine.bells.changed.notify_waiters();
+    released.and(result)
+}
+
+/// Renews the claim while the work goes on.
+async fn renewing<T>(
+    engine: &Engine,
+    claim: &Claim,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            () = tokio::time::sleep(LEASE / 3) => {
+                engine.store.renew(claim, engine.clock.now() + LEASE).await?;
+            }
+        }
     }
 }

@@ -1,26 +1,245 @@
-//! The courier: carries what the store decided to send, in order, once.
+//! The courier: carries what the store decided to send, in order in each chat, each once.
+//!
+//! A delivery is claimed in a commit of its own before it is sent, and settled after. A process that
+//! dies between the two leaves a delivery that may have arrived; its repeat is marked by the platform's
+//! adapter where the platform has no key against repeats.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use chrono::TimeDelta;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use tokio::sync::watch;
 
 use crate::engine::Engine;
+use crate::ids::DeliveryId;
+use crate::ports::{
+    Delivery, DeliveryKind, Encoded, NewDelivery, Outgoing, Platform, SendError, Settlement,
+    StoreError,
+};
+use crate::turn::jitter;
 
-/// The worker.
+/// Deliveries on their way at once.
+const AT_ONCE: usize = 16;
+
+/// How often the outbox is looked into without a ring.
+const SWEEP: Duration = Duration::from_secs(5);
+
+/// How long the outbox is drained when the process stops.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// After this long an undelivered message is closed.
+const EXPIRES: TimeDelta = TimeDelta::hours(24);
+
+/// The courier.
 pub struct Courier {
     engine: Arc<Engine>,
 }
 
 impl Courier {
-    /// A worker of this engine.
+    /// The courier of this engine.
     #[must_use]
     pub fn new(engine: Arc<Engine>) -> Self {
         Self { engine }
     }
 
-    /// Works until `stop` is true and what was begun is finished or given back.
+    /// Works until `stop` is true and what is due then was sent, for ten seconds at most.
     pub async fn run(&self, mut stop: watch::Receiver<bool>) {
-        let _ = &self.engine;
-        let _ = stop.wait_for(|stop| *stop).await;
+        let mut under_way = FuturesUnordered::new();
+        let mut deadline = None;
+        loop {
+            let room = AT_ONCE.saturating_sub(under_way.len());
+            let due = self.claim(room).await;
+            let idle = due.is_empty();
+            under_way.extend(due.into_iter().map(|delivery| self.carry(delivery)));
+            if deadline.is_none() && *stop.borrow() {
+                deadline = Some(tokio::time::Instant::now() + DRAIN);
+            }
+            let over = deadline.is_some_and(|deadline| deadline <= tokio::time::Instant::now());
+            if deadline.is_some() && (over || (idle && under_way.is_empty())) {
+                return;
+            }
+            tokio::select! {
+                Some(()) = under_way.next(), if !under_way.is_empty() => {}
+                () = self.engine.bells.outbox.notified() => {}
+                () = tokio::time::sleep(self.until_due(idle).await) => {}
+                _ = stop.wait_for(|stop| *stop), if deadline.is_none() => {}
+                () = sleep_until(deadline) => {}
+            }
+        }
+    }
+
+    async fn claim(&self, room: usize) -> Vec<Delivery> {
+        if room == 0 {
+            return Vec::new();
+        }
+        let (me, now) = (self.engine.presence.me(), self.engine.clock.now());
+        let due = self.engine.store.claim_deliveries(me, &self.engine.accounts(), now, room).await;
+        due.unwrap_or_else(|error| {
+            tracing::error!(%error, "cannot look into the outbox; trying again in a few seconds");
+            Vec::new()
+        })
+    }
+
+    /// How long until something is due that was not claimed just now.
+    async fn until_due(&self, idle: bool) -> Duration {
+        let next = self.engine.store.next_delivery(&self.engine.accounts()).await.ok().flatten();
+        let until = next.and_then(|at| (at - self.engine.clock.now()).to_std().ok());
+        match until {
+            Some(until) if idle => until.clamp(Duration::from_millis(20), SWEEP),
+            _ => SWEEP,
+        }
+    }
+
+    async fn carry(&self, delivery: Delivery) {
+        let Some(platform) = self.engine.platforms.get(&delivery.new.to.account) else { return };
+        let settlement = self.send(&**platform, &delivery).await;
+        let Some(settlement) = settlement else { return };
+        if let Settlement::Closed { reason, .. } = &settlement {
+            tracing::warn!(delivery.id = %delivery.new.id, reason, "a message could not be delivered");
+        }
+        let (id, fence) = (delivery.new.id, delivery.fence);
+        let _ = self
+            .until_stored(async || {
+                self.engine.store.settle(id, fence, &settlement, self.engine.clock.now()).await
+            })
+            .await;
+        if matches!(settlement, Settlement::Closed { .. }) {
+            self.engine.bells.outbox.notify_one();
+        }
+        self.engine.bells.changed.notify_waiters();
+    }
+
+    /// Sends the parts that have not arrived. None where the claim was lost.
+    async fn send(&self, platform: &dyn Platform, delivery: &Delivery) -> Option<Settlement> {
+        let now = self.engine.clock.now();
+        if now - delivery.created_at > EXPIRES {
+            return Some(self.closed(delivery, "it waited for more than a day").await);
+        }
+        let NewDelivery { id, to, text, silent, kind, .. } = delivery.new.clone();
+        let outgoing = Outgoing { id, to, text, silent, kind };
+        let parts = platform.encode(&outgoing);
+        for (index, part) in parts.iter().enumerate().skip(delivery.sent.len()) {
+            let first = index == delivery.sent.len();
+            let repeat = first && delivery.unsettled_since.is_some();
+            if !first && self.stamp(delivery).await.is_err() {
+                return None;
+            }
+            match self.send_part(platform, &outgoing, part, index, repeat).await {
+                Ok(message) => {
+                    let (id, fence) = (delivery.new.id, delivery.fence);
+                    let stored = self.until_stored(async || {
+                        self.engine.store.part_sent(id, fence, &message).await
+                    });
+                    stored.await.ok()?;
+                }
+                Err(error) => return Some(self.refused(delivery, error, !first).await),
+            }
+        }
+        Some(Settlement::Sent)
+    }
+
+    async fn stamp(&self, delivery: &Delivery) -> Result<(), StoreError> {
+        let (id, fence): (DeliveryId, _) = (delivery.new.id, delivery.fence);
+        self.until_stored(async || {
+            self.engine.store.attempting(id, fence, self.engine.clock.now()).await
+        })
+        .await
+    }
+
+    async fn send_part(
+        &self,
+        platform: &dyn Platform,
+        outgoing: &Outgoing,
+        part: &Encoded,
+        index: usize,
+        repeat: bool,
+    ) -> Result<crate::ids::PlatformMessage, SendError> {
+        platform.send(outgoing, part, index, repeat).await.map(|receipt| receipt.message)
+    }
+
+    /// What a failed try means for the delivery. `fresh`: it was the part's first try.
+    async fn refused(&self, delivery: &Delivery, error: SendError, fresh: bool) -> Settlement {
+        let attempts = if fresh { 0 } else { delivery.attempts };
+        let reason = error.to_string();
+        let (wait, unknown) = match error {
+            SendError::RetryAfter(wait) => (wait, false),
+            SendError::Transient(_) => (back_off(attempts), false),
+            SendError::Unknown(_) => (back_off(attempts), true),
+            SendError::Rejected(reason) => return self.closed(delivery, &reason).await,
+            SendError::Moved(to) => {
+                let from = &delivery.new.to;
+                let moved = self.engine.store.move_chat(&from.account, &from.chat, &to).await;
+                if let Err(error) = moved {
+                    tracing::error!(%error, "a chat's new id could not be stored");
+                }
+                (Duration::ZERO, false)
+            }
+        };
+        tracing::info!(delivery.id = %delivery.new.id, reason, ?wait, "a message was not delivered; trying again");
+        let at = self.engine.clock.now() + wait;
+        Settlement::Retry {
+            at,
+            reason,
+            unknown: unknown || (!fresh && delivery.unsettled_since.is_some()),
+        }
+    }
+
+    /// The end of a delivery that can never arrive: its bot hears of it, and the owner, elsewhere.
+    async fn closed(&self, delivery: &Delivery, reason: &str) -> Settlement {
+        let NewDelivery { to, conversation, .. } = &delivery.new;
+        let note = conversation
+            .map(|_| format!("(A message of yours could not be delivered to {to}: {reason})"));
+        let notice = self.elsewhere(delivery).await.map(|place| NewDelivery {
+            id: DeliveryId::new(),
+            to: place,
+            text: format!("A message to {to} could not be delivered: {reason}"),
+            silent: true,
+            kind: DeliveryKind::Notice,
+            conversation: None,
+        });
+        Settlement::Closed { reason: reason.to_owned(), note, notice }
+    }
+
+    /// The owner's private chat, unless it is the very place that cannot be reached.
+    async fn elsewhere(&self, delivery: &Delivery) -> Option<crate::ids::ChatKey> {
+        let loaded = self.engine.store.load(delivery.new.conversation?).await.ok()?;
+        let place = self.engine.store.private_place(loaded.bot).await.ok()??;
+        (place != delivery.new.to).then_some(place)
+    }
+
+    /// Tries a commit until it is stored: what the platform has taken must not be forgotten because
+    /// a disk was full for a while.
+    async fn until_stored(
+        &self,
+        store: impl AsyncFn() -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        for tries in 0.. {
+            match store().await {
+                Err(StoreError::Unwritable(why)) if tries < 10 => {
+                    tracing::error!(why, "the database cannot be written; trying again");
+                    tokio::time::sleep(back_off(tries)).await;
+                }
+                Err(error) => {
+                    tracing::error!(%error, "what became of a delivery could not be stored");
+                    return Err(error);
+                }
+                Ok(()) => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// 1, 2, 4, … seconds, at most a minute.
+fn back_off(tries: u32) -> Duration {
+    jitter(Duration::from_secs(1_u64 << tries.min(6)).min(Duration::from_secs(60)))
+}
+
+async fn sleep_until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }

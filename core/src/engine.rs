@@ -57,10 +57,11 @@ impl Engine {
         self.platforms.keys().cloned().collect()
     }
 
-    /// Whether this process may take work that `holder` accepted: its own always; that of a process
-    /// that is gone, also; that of a living one only never.
+    /// Whether this process is the one to begin what `accepted_by` accepted. What was typed in a
+    /// living terminal is that terminal's; all else, and what a dead process left, is the gateway's.
     #[must_use]
-    pub fn may_take(&self, accepted_by: &HolderId) -> bool {
-        accepted_by == self.presence.me() || !self.presence.alive(accepted_by)
+    pub fn begins(&self, accepted_by: &HolderId) -> bool {
+        accepted_by == self.presence.me()
+            || (self.serves == Serves::Home && !self.presence.alive(accepted_by))
     }
 }

@@ -23,4 +23,6 @@ pub mod router;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod tools;
+pub mod turn;
+pub mod typing;
 pub mod worker;

@@ -17,6 +17,8 @@ pub struct Bells {
     pub outbox: Notify,
     /// There may be a command to answer.
     pub commands: Notify,
+    /// A turn may be at work in another place.
+    pub typing: Notify,
     /// Something was committed; whoever waits for a fact looks again.
     pub changed: Notify,
     conversations: Mutex<HashMap<ConversationId, Arc<Notify>>>,
@@ -44,6 +46,7 @@ impl Bells {
         self.sweep.notify_one();
         self.outbox.notify_one();
         self.commands.notify_one();
+        self.typing.notify_one();
         self.changed.notify_waiters();
     }
 }

@@ -1,0 +1,132 @@
+//! Asking a model, with everything that can go wrong on the way: what is tried again, how long, and
+//! what people are told meanwhile.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use crate::ports::ModelError;
+
+/// After this long of trying, people are told that it takes longer.
+pub(super) const TELL_AFTER: Duration = Duration::from_secs(20);
+
+/// The longest wait between two tries.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// What to do about an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Remedy {
+    /// Wait and ask again, as long as patience lasts.
+    Wait(Duration),
+    /// Ask again at once, in the strict rendering.
+    Strict,
+    /// Cut the episode and ask again.
+    Cut,
+    /// Give up: what the person is told, and whether only the owner may read the reason.
+    GiveUp {
+        /// What is told in the conversation.
+        says: String,
+        /// What the owner is told in private, where the conversation is not.
+        reason: String,
+    },
+}
+
+/// What to do about an error, by its kind. `tries` counts the ones before.
+pub(super) fn remedy(error: &ModelError, tries: u32, strict: bool) -> Remedy {
+    match error {
+        ModelError::Busy { retry_after, .. } => Remedy::Wait(jitter(
+            retry_after.map_or_else(|| back_off(tries), |asked| asked.min(LONGEST_WAIT)),
+        )),
+        ModelError::Unreachable(_) | ModelError::Truncated(_) => {
+            Remedy::Wait(jitter(back_off(tries)))
+        }
+        ModelError::StrictRoles(_) if !strict => Remedy::Strict,
+        ModelError::Overflow(_) => Remedy::Cut,
+        ModelError::Auth(reason) => give_up(
+            "I cannot reach my model: its server refuses the key.",
+            format!(
+                "The model's server refuses the key: {reason}\nMend `api_key` of the model in atlas.toml."
+            ),
+        ),
+        ModelError::Payment(reason) => give_up(
+            "I cannot reach my model: its account has no credit.",
+            format!("The model's account has no credit: {reason}\nMend it with the provider."),
+        ),
+        ModelError::StrictRoles(reason) | ModelError::Refused(reason) => give_up(
+            "My model's server refused the request.",
+            format!("The model's server refused the request: {reason}"),
+        ),
+    }
+}
+
+fn give_up(says: &str, reason: String) -> Remedy {
+    Remedy::GiveUp { says: says.to_owned(), reason }
+}
+
+/// 1, 2, 4, … seconds, at most a minute.
+pub(super) fn back_off(tries: u32) -> Duration {
+    Duration::from_secs(1_u64 << tries.min(6)).min(LONGEST_WAIT)
+}
+
+/// Up to a quarter more, so that many who were refused together do not come back together.
+pub(crate) fn jitter(wait: Duration) -> Duration {
+    let random = u32::from(Uuid::new_v4().as_bytes()[0]);
+    wait + wait * random / (4 * 255)
+}
+
+/// Whether patience with an outage is at its end.
+pub(super) fn is_over(
+    since: Option<DateTime<Utc>>,
+    now: DateTime<Utc>,
+    patience: Duration,
+) -> bool {
+    lasted(since, now) >= patience
+}
+
+/// How long an outage has lasted.
+pub(super) fn lasted(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Duration {
+    since.and_then(|since| (now - since).to_std().ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_back_off_doubles_up_to_a_minute() {
+        let waits: Vec<u64> = (0..9).map(|tries| back_off(tries).as_secs()).collect();
+        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    }
+
+    #[test]
+    fn what_a_server_asks_to_wait_is_obeyed_up_to_a_minute() {
+        let busy = |secs| ModelError::Busy {
+            retry_after: Some(Duration::from_secs(secs)),
+            reason: String::new(),
+        };
+        for (asked, least) in [(7, 7), (3_600, 60)] {
+            let Remedy::Wait(wait) = remedy(&busy(asked), 0, false) else { panic!("busy waits") };
+            assert!(
+                wait >= Duration::from_secs(least) && wait <= Duration::from_secs(least) * 5 / 4
+            );
+        }
+    }
+
+    #[test]
+    fn strict_roles_are_tried_once() {
+        let error = ModelError::StrictRoles("alternate".into());
+        assert_eq!(remedy(&error, 0, false), Remedy::Strict);
+        assert!(matches!(remedy(&error, 1, true), Remedy::GiveUp { .. }));
+    }
+
+    #[test]
+    fn a_provider_s_reason_is_for_the_owner() {
+        let Remedy::GiveUp { says, reason } =
+            remedy(&ModelError::Payment("balance is 0".into()), 0, false)
+        else {
+            panic!("no credit gives up");
+        };
+        assert!(!says.contains("balance") && reason.contains("balance is 0"));
+    }
+}

@@ -1,0 +1,344 @@
+//! Drives a turn: loads the journal, asks [`next`](crate::turn::next), does that step, commits it.
+//!
+//! Nothing is decided here that a row of the store does not say: killed at any point, the next
+//! process does the same from the last commit on.
+
+use std::sync::Arc;
+
+use tokio::sync::{Notify, watch};
+
+use crate::audience::SharedMemory;
+use crate::bot::Bot;
+use crate::conversation::compaction::{self, Keep};
+use crate::engine::Engine;
+use crate::home::Home;
+use crate::ids::{ChatKey, DeliveryId, InboxId};
+use crate::instructions::instructions;
+use crate::memory::documents::{Shown, documents};
+use crate::message::{Body, Part};
+use crate::ports::{
+    Claim, Cut, DeliveryKind, FileError, Loaded, ModelClient, NewDelivery, NewTurn, OpenTurn,
+    Pending, PendingWhat, StepCommit, StoreError, TurnEnd, TurnNotes, Usage,
+};
+use crate::turn::batch::{Batch, batch};
+use crate::turn::{Step, Turn, next};
+
+/// What came of looking for a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// A turn was finished; there may be another.
+    Worked,
+    /// Nothing waits.
+    Nothing,
+    /// What waits cannot be begun: its bot or model is gone. The log says so.
+    Blocked,
+    /// The process stops; the turn goes on from its last commit at the next start.
+    Stopping,
+}
+
+/// One claimed conversation at work.
+pub(crate) struct Driver<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) claim: &'a Claim,
+    pub(super) bell: &'a Notify,
+    pub(super) stop: watch::Receiver<bool>,
+    pub(super) home: Arc<Home>,
+    pub(super) bot: Bot,
+    pub(super) model: Arc<dyn ModelClient>,
+    pub(super) system: Arc<str>,
+    pub(super) loaded: Loaded,
+    /// The call results that are missing belong to another life of this turn.
+    pub(super) resumed: bool,
+    /// Tries of the present request.
+    pub(super) tries: u32,
+    /// The next cut keeps less: the last one was not enough.
+    pub(super) keep: Keep,
+}
+
+/// Finishes the open turn of a claimed conversation, or opens one and finishes it.
+///
+/// # Errors
+///
+/// [`StoreError`]: what was committed stands, the rest is done again by whoever claims next.
+pub(crate) async fn turn(
+    engine: &Engine,
+    claim: &Claim,
+    bell: &Notify,
+    stop: watch::Receiver<bool>,
+) -> Result<Outcome, StoreError> {
+    let home = engine.home();
+    let loaded = engine.store.load(claim.conversation).await?;
+    let pending = engine.store.pending(claim.conversation).await?;
+    let resumed = loaded.turn.is_some();
+    let opens = if resumed { None } else { opening(engine, &pending, &home) };
+    if !resumed && opens.is_none() {
+        return Ok(Outcome::Nothing);
+    }
+    let Some(bot) = home.bot(loaded.bot).cloned() else {
+        tracing::error!(bot.id = %loaded.bot, "a conversation waits for a bot that is gone; put its folder back under bots/");
+        return Ok(Outcome::Blocked);
+    };
+    let Some(model) = engine.models.get(&bot.model).cloned() else {
+        tracing::error!(model = %bot.model, "a conversation waits for a model that is not configured");
+        return Ok(Outcome::Blocked);
+    };
+    let system = instructions(&*engine.files, &bot, loaded.audience).await.map_err(unread)?;
+    let (system, keep) = (Arc::from(system), Keep::Quarter);
+    let mut driver = Driver {
+        engine,
+        claim,
+        bell,
+        stop,
+        home,
+        bot,
+        model,
+        system,
+        loaded,
+        resumed,
+        tries: 0,
+        keep,
+    };
+    if let Some(batch) = opens {
+        driver.open(batch, &pending).await?;
+    }
+    driver.finish().await
+}
+
+/// The batch that opens a turn, if one of what waits is this process's to begin. What others have
+/// accepted goes along with it.
+fn opening(engine: &Engine, pending: &[Pending], home: &Home) -> Option<Batch> {
+    let ours = |row: &Pending| {
+        matches!(row.what, PendingWhat::Said { .. }) && engine.begins(&row.accepted_by)
+    };
+    if pending.iter().any(ours) { batch(pending, None, home.zone) } else { None }
+}
+
+impl Driver<'_> {
+    /// Opens a turn with this batch.
+    async fn open(&mut self, batch: Batch, pending: &[Pending]) -> Result<(), StoreError> {
+        let memory = self.memory_of(pending);
+        if compaction::size(&self.loaded, &self.system) > self.limit() {
+            let places = places_of(&batch.parts);
+            self.cut(memory, &places).await?;
+        }
+        let (body, places, outside) = self.said(batch.parts, memory).await?;
+        let notes = TurnNotes { places, outside, memory, ..TurnNotes::default() };
+        let turn = NewTurn {
+            claim: self.claim.clone(),
+            standing: batch.standing,
+            taken: batch.taken,
+            body,
+            notes,
+            at: self.engine.clock.now(),
+        };
+        let (open, message) = self.engine.store.open_turn(&turn).await?;
+        self.loaded.turn = Some(open);
+        self.loaded.messages.push(message);
+        self.loaded.stop_requested = false;
+        self.engine.bells.typing.notify_one();
+        Ok(())
+    }
+
+    /// Does step after step until the turn is over.
+    async fn finish(&mut self) -> Result<Outcome, StoreError> {
+        loop {
+            let Some(open) = &self.loaded.turn else { return Ok(Outcome::Worked) };
+            let step = next(&Turn {
+                open,
+                messages: &self.loaded.messages,
+                attempt: self.claim.attempt,
+                stop_requested: self.loaded.stop_requested,
+                now: self.engine.clock.now(),
+            });
+            if *self.stop.borrow() {
+                return Ok(Outcome::Stopping);
+            }
+            match step {
+                Step::AskModel => self.ask().await?,
+                Step::RunTools(calls) => self.run_tools(&calls).await?,
+                Step::Finish => self.commit(Commit::end(TurnEnd::Done)).await?,
+                Step::Stop(why) => self.give_up(why).await?,
+            }
+            self.resumed = false;
+        }
+    }
+
+    /// The user message of these parts: the documents that are new to the model stand before them.
+    async fn said(
+        &self,
+        parts: Vec<Part>,
+        memory: Option<SharedMemory>,
+    ) -> Result<(Body, Vec<ChatKey>, bool), StoreError> {
+        let places = places_of(&parts);
+        let shown = self.loaded.messages.iter().map(|message| &message.body);
+        let mut all = self.documents(&Shown::of(shown), memory).await?;
+        all.extend(parts);
+        let body = Body::User { parts: all };
+        let outside = body.is_outside();
+        Ok((body, places, outside))
+    }
+
+    /// The documents that were not shown as they are now.
+    async fn documents(
+        &self,
+        shown: &Shown,
+        memory: Option<SharedMemory>,
+    ) -> Result<Vec<Part>, StoreError> {
+        let (files, audience) = (&*self.engine.files, self.loaded.audience);
+        let memory = memory.unwrap_or_else(|| SharedMemory::default_for(&self.bot));
+        documents(files, &self.bot, audience, memory, shown).await.map_err(unread)
+    }
+
+    /// What the route of the first waiting message lets a shared conversation load.
+    fn memory_of(&self, pending: &[Pending]) -> Option<SharedMemory> {
+        pending.iter().find_map(|row| match &row.what {
+            PendingWhat::Said { place, inbound, .. } => {
+                self.home.router.find(&place.account, &inbound.lineage)?.memory
+            }
+            _ => None,
+        })
+    }
+
+    /// Messages that arrived meanwhile and have the turn's standing join it.
+    pub(super) async fn join(&mut self) -> Result<(), StoreError> {
+        let Some(open) = &self.loaded.turn else { return Ok(()) };
+        let (standing, mut notes) = (open.standing, open.notes.clone());
+        let pending = self.engine.store.pending(self.claim.conversation).await?;
+        let Some(batch) = batch(&pending, Some(standing), self.home.zone) else { return Ok(()) };
+        let (body, places, outside) = self.said(batch.parts, notes.memory).await?;
+        for place in places {
+            if !notes.places.contains(&place) {
+                notes.places.push(place);
+            }
+        }
+        notes.outside |= outside;
+        self.engine.bells.typing.notify_one();
+        self.commit(Commit {
+            messages: vec![body],
+            taken: batch.taken,
+            notes: Some(notes),
+            ..Commit::default()
+        })
+        .await
+    }
+
+    /// Tokens at which the episode is cut.
+    fn limit(&self) -> u64 {
+        compaction::limit(self.home.compact_at, self.model.info().window)
+    }
+
+    /// Cuts the episode. False where nothing can go.
+    pub(super) async fn cut(
+        &mut self,
+        memory: Option<SharedMemory>,
+        places: &[ChatKey],
+    ) -> Result<bool, StoreError> {
+        let Some(cut) = compaction::place(&self.loaded.messages, self.keep) else {
+            return Ok(false);
+        };
+        let documents = self.documents(&Shown::default(), memory).await?;
+        let archived_to = self.loaded.messages[cut - 1].seq;
+        let (head, kept) = compaction::carry(&self.loaded.messages, cut, documents, self.home.zone);
+        let line =
+            "The older part of our conversation is archived now; I go on with the newest part.";
+        let deliveries = self.deliveries(places, DeliveryKind::Notice, line);
+        let at = self.engine.clock.now();
+        let cut = Cut { claim: self.claim.clone(), at, head, kept, archived_to, deliveries };
+        self.engine.store.cut(&cut).await?;
+        self.engine.bells.outbox.notify_one();
+        self.keep = Keep::Little;
+        self.loaded = self.engine.store.load(self.claim.conversation).await?;
+        Ok(true)
+    }
+
+    /// Commits a step, and keeps what is loaded as the store has it.
+    pub(super) async fn commit(&mut self, commit: Commit) -> Result<(), StoreError> {
+        let Some(open) = &self.loaded.turn else { return Ok(()) };
+        let notes = commit.notes.unwrap_or_else(|| open.notes.clone());
+        let step = StepCommit {
+            claim: self.claim.clone(),
+            turn: open.id,
+            at: self.engine.clock.now(),
+            messages: commit.messages,
+            taken: commit.taken,
+            deliveries: commit.deliveries,
+            usage: commit.usage,
+            notes: notes.clone(),
+            end: commit.end,
+        };
+        let stored = self.engine.store.commit_step(&step).await?;
+        if let Some(usage) = step.usage.filter(|usage| usage.anchors)
+            && let Some(last) = stored.last()
+        {
+            self.loaded.counted = Some((usage.tokens, last.seq));
+        }
+        self.loaded.messages.extend(stored);
+        self.loaded.turn = match step.end {
+            Some(_) => None,
+            None => self.loaded.turn.take().map(|open| OpenTurn { notes, ..open }),
+        };
+        if !step.deliveries.is_empty() {
+            self.engine.bells.outbox.notify_one();
+        }
+        self.engine.bells.changed.notify_waiters();
+        Ok(())
+    }
+
+    /// This text to each of these places.
+    pub(super) fn deliveries(
+        &self,
+        places: &[ChatKey],
+        kind: DeliveryKind,
+        text: &str,
+    ) -> Vec<NewDelivery> {
+        places.iter().map(|to| self.delivery(to.clone(), kind, text)).collect()
+    }
+
+    /// One message to one place.
+    pub(super) fn delivery(&self, to: ChatKey, kind: DeliveryKind, text: &str) -> NewDelivery {
+        NewDelivery {
+            id: DeliveryId::new(),
+            to,
+            text: text.to_owned(),
+            silent: kind == DeliveryKind::Notice,
+            kind,
+            conversation: Some(self.claim.conversation),
+        }
+    }
+}
+
+/// A turn never runs with the wrong memory: it fails, and is tried again.
+fn unread(error: FileError) -> StoreError {
+    StoreError::Failed(error.to_string())
+}
+
+/// The places in which these messages were written.
+fn places_of(parts: &[Part]) -> Vec<ChatKey> {
+    let mut places = Vec::new();
+    for part in parts {
+        if let Part::Said { place, .. } = part
+            && !places.contains(place)
+        {
+            places.push(place.clone());
+        }
+    }
+    places
+}
+
+/// What a step brings.
+#[derive(Debug, Default)]
+pub(super) struct Commit {
+    pub(super) messages: Vec<Body>,
+    pub(super) taken: Vec<InboxId>,
+    pub(super) deliveries: Vec<NewDelivery>,
+    pub(super) usage: Option<Usage>,
+    /// None leaves them as they are.
+    pub(super) notes: Option<TurnNotes>,
+    pub(super) end: Option<TurnEnd>,
+}
+
+impl Commit {
+    fn end(end: TurnEnd) -> Self {
+        Self { end: Some(end), ..Self::default() }
+    }
+}

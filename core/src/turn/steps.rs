@@ -1,0 +1,333 @@
+//! The steps of a turn: asking the model, running its calls, and ending without an answer. Each ends
+//! in one commit.
+
+use std::future::Future;
+use std::time::Duration;
+
+use crate::audience::{Audience, SharedMemory};
+use crate::conversation::transcript::mend;
+use crate::memory::levels::loaded_paths;
+use crate::message::{Body, Call};
+use crate::ports::{
+    Answer, DeliveryKind, End, ModelError, ModelRequest, NewDelivery, StoreError, Tokens, TurnEnd,
+    TurnNotes, Usage,
+};
+use crate::tools::ToolContext;
+use crate::turn::answer::{self, Reading};
+use crate::turn::model::{Remedy, TELL_AFTER, is_over, lasted, remedy};
+use crate::turn::run::{Commit, Driver};
+use crate::turn::tools::{self, NOT_RUN};
+use crate::turn::{MAX_MINUTES, MAX_STEPS, Why, of_turn, unanswered};
+
+/// What ended a wait.
+enum Waited<T> {
+    /// What was waited for.
+    Done(T),
+    /// Somebody asked the turn to stop.
+    StopRequested,
+}
+
+impl Driver<'_> {
+    /// Asks the model once, and commits what it says.
+    pub(super) async fn ask(&mut self) -> Result<(), StoreError> {
+        let request = self.request().await?;
+        let model = self.model.clone();
+        let left = self.time_left();
+        let mut deaf = |_| ();
+        let asked = tokio::time::timeout(left, model.ask(&request, &mut deaf));
+        match self.unless_stopped(asked).await? {
+            Waited::StopRequested => Ok(()),
+            Waited::Done(Err(_)) => self.give_up(Why::Time).await,
+            Waited::Done(Ok(Ok(answer))) => {
+                self.tries = 0;
+                self.answered(answer).await
+            }
+            Waited::Done(Ok(Err(error))) => {
+                tracing::warn!(model = %model.info().name, conversation.id = %self.claim.conversation, %error, "the model gave no answer");
+                self.failed(&error, request.strict_roles).await
+            }
+        }
+    }
+
+    async fn request(&self) -> Result<ModelRequest, StoreError> {
+        let info = self.model.info();
+        let strict_roles =
+            info.strict_roles || self.engine.store.strict_roles(&info.signer).await?;
+        Ok(ModelRequest {
+            system: self.system.clone(),
+            tools: self.engine.tools.specs(),
+            messages: mend(self.loaded.messages.iter().map(|message| &message.body)),
+            strict_roles,
+            cache_key: format!("atlas-{}", self.claim.conversation),
+        })
+    }
+
+    /// The rest of the turn's time.
+    fn time_left(&self) -> Duration {
+        let whole = chrono::Duration::minutes(MAX_MINUTES);
+        let gone =
+            self.loaded.turn.as_ref().map_or_else(chrono::Duration::zero, |open| {
+                self.engine.clock.now() - open.opened_at
+            });
+        (whole - gone).to_std().unwrap_or_default()
+    }
+
+    /// Waits for something, and at every ring looks whether the turn is to stop.
+    async fn unless_stopped<F: Future>(
+        &mut self,
+        work: F,
+    ) -> Result<Waited<F::Output>, StoreError> {
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return Ok(Waited::Done(done)),
+                () = self.bell.notified() => {
+                    if self.engine.store.stop_requested(self.claim.conversation).await? {
+                        self.loaded.stop_requested = true;
+                        return Ok(Waited::StopRequested);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn answered(&mut self, answer: Answer) -> Result<(), StoreError> {
+        let Some(open) = &self.loaded.turn else { return Ok(()) };
+        let mut notes = TurnNotes { outage_since: None, told_outage: false, ..open.notes.clone() };
+        let specs = self.engine.tools.specs();
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        let reading = answer::read(&answer, &notes, &names);
+        let usage = |anchors| Some(self.usage(answer.tokens, anchors));
+        let Answer { ref text, ref calls, ref blocks, .. } = answer;
+        let body =
+            Body::Assistant { text: text.clone(), calls: calls.clone(), blocks: blocks.clone() };
+        notes.steps += 1;
+        let commit = match reading {
+            Reading::Calls => Commit {
+                messages: vec![body],
+                usage: usage(true),
+                notes: Some(notes),
+                ..Commit::default()
+            },
+            Reading::Final(line) => {
+                let mut deliveries = self.deliveries(&notes.places, DeliveryKind::Answer, text);
+                let lines = [line.map(str::to_owned), self.memory_line(&notes)];
+                for line in lines.into_iter().flatten() {
+                    deliveries.extend(self.deliveries(&notes.places, DeliveryKind::Notice, &line));
+                }
+                let (usage, end) = (usage(true), Some(TurnEnd::Done));
+                Commit {
+                    messages: vec![body],
+                    deliveries,
+                    usage,
+                    notes: Some(notes),
+                    end,
+                    ..Commit::default()
+                }
+            }
+            Reading::AskAgain => {
+                notes.asked_again = true;
+                Commit { usage: usage(false), notes: Some(notes), ..Commit::default() }
+            }
+            Reading::Remind => {
+                notes.reminded = true;
+                let messages = vec![body, Body::note(answer::REMINDER)];
+                Commit { messages, usage: usage(true), notes: Some(notes), ..Commit::default() }
+            }
+            Reading::Nothing(says) => {
+                let usage = usage(false);
+                return self.end_failed(says, None, usage, answer.end == End::Refusal).await;
+            }
+        };
+        self.commit(commit).await
+    }
+
+    fn usage(&self, tokens: Tokens, anchors: bool) -> Usage {
+        Usage { model: self.bot.model.clone(), purpose: "turn".to_owned(), tokens, anchors }
+    }
+
+    /// The quiet line that names what the turn wrote.
+    fn memory_line(&self, notes: &TurnNotes) -> Option<String> {
+        (self.home.memory_notice && !notes.changed.is_empty()).then(|| notes.changed.join(" · "))
+    }
+
+    /// Does what an error of the model's asks for.
+    async fn failed(&mut self, error: &ModelError, strict: bool) -> Result<(), StoreError> {
+        let wait = match remedy(error, self.tries, strict) {
+            Remedy::Wait(wait) => wait,
+            Remedy::Strict => {
+                let (signer, now) = (&self.model.info().signer, self.engine.clock.now());
+                return self.engine.store.found_strict_roles(signer, now).await;
+            }
+            Remedy::Cut => {
+                let (memory, places) = match &self.loaded.turn {
+                    Some(open) => (open.notes.memory, open.notes.places.clone()),
+                    None => (None, Vec::new()),
+                };
+                if self.tries < 3 && self.cut(memory, &places).await? {
+                    self.tries += 1;
+                    return Ok(());
+                }
+                let says = "This is longer than my model can read at once. Please send less.";
+                return self.end_failed(says, Some(&error.to_string()), None, false).await;
+            }
+            Remedy::GiveUp { says, reason } => {
+                return self.end_failed(&says, Some(&reason), None, false).await;
+            }
+        };
+        self.tries += 1;
+        self.wait_out(error, wait).await
+    }
+
+    /// Waits for a server that is busy or out of reach, as long as patience lasts. People are told
+    /// once that it takes longer.
+    async fn wait_out(&mut self, error: &ModelError, wait: Duration) -> Result<(), StoreError> {
+        let Some(open) = &self.loaded.turn else { return Ok(()) };
+        let (mut notes, now) = (open.notes.clone(), self.engine.clock.now());
+        let begun = notes.outage_since.is_none();
+        notes.outage_since = Some(notes.outage_since.unwrap_or(now));
+        if is_over(notes.outage_since, now, self.home.patience) {
+            let says = "My model's server does not answer; I have given up for now. Please ask again later.";
+            return self.end_failed(says, Some(&error.to_string()), None, false).await;
+        }
+        let tells = !notes.told_outage && lasted(notes.outage_since, now) + wait >= TELL_AFTER;
+        let mut deliveries = Vec::new();
+        if tells {
+            notes.told_outage = true;
+            let says = "My model's server does not answer at the moment. I keep trying.";
+            deliveries = self.deliveries(&notes.places, DeliveryKind::Notice, says);
+        }
+        if begun || tells {
+            self.commit(Commit { deliveries, notes: Some(notes), ..Commit::default() }).await?;
+        }
+        let mut stop = self.stop.clone();
+        let wait = async {
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                _ = stop.wait_for(|stop| *stop) => {}
+            }
+        };
+        self.unless_stopped(wait).await?;
+        Ok(())
+    }
+
+    /// Runs these calls one after the other; each result is committed when it is there.
+    pub(super) async fn run_tools(&mut self, calls: &[(usize, Call)]) -> Result<(), StoreError> {
+        for (index, call) in calls {
+            let Some(context) = self.context(*index) else { return Ok(()) };
+            let (tools, resumed) = (self.engine.tools.clone(), self.resumed);
+            let running = tools::run(&tools, call, &context, resumed);
+            let Waited::Done(output) = self.unless_stopped(running).await? else { return Ok(()) };
+            let mut notes = context.notes;
+            notes.outside |= output.outside;
+            notes.refusals = if output.refused { notes.refusals + 1 } else { 0 };
+            if let Some(changed) = output.changed
+                && !notes.changed.contains(&changed)
+            {
+                notes.changed.push(changed);
+            }
+            let result = result(call, output.text, output.outside);
+            self.commit(Commit { messages: vec![result], notes: Some(notes), ..Commit::default() })
+                .await?;
+        }
+        self.join().await
+    }
+
+    /// What a tool is told of the turn.
+    fn context(&self, index: usize) -> Option<ToolContext> {
+        let open = self.loaded.turn.as_ref()?;
+        let asked = of_turn(&self.loaded.messages, open)
+            .rev()
+            .find(|message| matches!(message.body, Body::Assistant { .. }))?;
+        let memory = open.notes.memory.unwrap_or_else(|| SharedMemory::default_for(&self.bot));
+        let loaded = loaded_paths(&self.bot, self.loaded.audience, memory);
+        Some(ToolContext {
+            bot: self.bot.clone(),
+            conversation: self.claim.conversation,
+            audience: self.loaded.audience,
+            standing: open.standing,
+            outside: open.notes.outside,
+            loaded,
+            turn: open.id,
+            claim: self.claim.clone(),
+            key: format!("turn:{}:{}:{index}", open.id, asked.seq),
+            notes: open.notes.clone(),
+        })
+    }
+
+    /// Ends the turn early: calls get results that say so, and the transcript a line.
+    pub(super) async fn give_up(&mut self, why: Why) -> Result<(), StoreError> {
+        let steps = format!(
+            "I stopped after {MAX_STEPS} steps without an answer. Say \"go on\" and I will."
+        );
+        let time = format!(
+            "I stopped after {MAX_MINUTES} minutes without an answer. Say \"go on\" and I will."
+        );
+        let says = match why {
+            Why::Asked => {
+                return self.end_with("(stopped by the user)", &[], None, TurnEnd::Stopped).await;
+            }
+            Why::Steps => steps.as_str(),
+            Why::Time => time.as_str(),
+            Why::Failures => {
+                "I am sorry: I failed three times at this message and leave it. Please say it in another way."
+            }
+        };
+        self.end_failed(says, None, None, false).await
+    }
+
+    /// Ends the turn with a failure that people are told. The reason, which may be the provider's own
+    /// words, is for the owner: in the conversation itself where only the owner reads it, else in
+    /// their private chat.
+    async fn end_failed(
+        &mut self,
+        says: &str,
+        reason: Option<&str>,
+        usage: Option<Usage>,
+        by_the_model: bool,
+    ) -> Result<(), StoreError> {
+        let Some(open) = &self.loaded.turn else { return Ok(()) };
+        let private = self.loaded.audience == Audience::Private;
+        let told = match reason {
+            Some(reason) if private => format!("{says}\n{reason}"),
+            _ => says.to_owned(),
+        };
+        let mut deliveries = self.deliveries(&open.notes.places, DeliveryKind::Failure, &told);
+        if let Some(reason) = reason.filter(|_| !private)
+            && let Some(place) = self.engine.store.private_place(self.bot.id).await?
+        {
+            let told = format!("In another chat: {says}\n{reason}");
+            deliveries.push(self.delivery(place, DeliveryKind::Notice, &told));
+        }
+        if !by_the_model {
+            tracing::warn!(conversation.id = %self.claim.conversation, turn.id = %open.id, says, "a turn ended without an answer");
+        }
+        let line = format!("(no answer: {says})");
+        self.end_with(&line, &deliveries, usage, TurnEnd::Failed).await
+    }
+
+    async fn end_with(
+        &mut self,
+        line: &str,
+        deliveries: &[NewDelivery],
+        usage: Option<Usage>,
+        end: TurnEnd,
+    ) -> Result<(), StoreError> {
+        let Some(open) = &self.loaded.turn else { return Ok(()) };
+        let mut messages: Vec<Body> = unanswered(&self.loaded.messages, open)
+            .iter()
+            .map(|(_, call)| result(call, NOT_RUN.to_owned(), false))
+            .collect();
+        messages.push(Body::line(line));
+        let mut deliveries = deliveries.to_vec();
+        if let Some(line) = self.memory_line(&open.notes) {
+            deliveries.extend(self.deliveries(&open.notes.places, DeliveryKind::Notice, &line));
+        }
+        self.commit(Commit { messages, deliveries, usage, end: Some(end), ..Commit::default() })
+            .await
+    }
+}
+
+fn result(call: &Call, text: String, outside: bool) -> Body {
+    Body::Tool { call: call.id.clone(), name: call.name.clone(), text, outside }
+}
