@@ -317,6 +317,7 @@ impl Story {
             standing: Standing::Owner,
             taken: taken.to_vec(),
             body: told("what was said"),
+            notes: TurnNotes::default(),
             at: second(10),
         };
         Ok(self.store.open_turn(&turn).await?)

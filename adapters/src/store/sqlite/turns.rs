@@ -2,7 +2,7 @@
 
 use atlas_core::ids::{InboxId, Seq, TurnId};
 use atlas_core::message::{Body, Message};
-use atlas_core::ports::{Claim, Cut, NewTurn, OpenTurn, StepCommit, StoreError, TurnNotes};
+use atlas_core::ports::{Claim, Cut, NewTurn, OpenTurn, StepCommit, StoreError};
 use chrono::{DateTime, Utc};
 use sqlx::SqliteConnection;
 
@@ -58,7 +58,7 @@ pub(super) async fn open(
     turn: NewTurn,
 ) -> Result<(OpenTurn, Message), StoreError> {
     let place = place(connection, OPEN, &turn.claim, 1, false).await?;
-    let notes = TurnNotes::default();
+    let notes = turn.notes;
     let rows: Vec<i64> = sqlx::query_scalar(INSERT_TURN)
         .bind(place.bot)
         .bind(turn.claim.conversation.0)

@@ -68,7 +68,14 @@ pub async fn an_older_fence_is_refused_everywhere(database: &dyn Database) -> Re
         let body = told("x");
         let taken = Vec::new();
         let standing = Standing::Owner;
-        let turn = NewTurn { claim: stale, standing, taken, body, at: second(1) };
+        let turn = NewTurn {
+            claim: stale,
+            standing,
+            taken,
+            body,
+            notes: TurnNotes::default(),
+            at: second(1),
+        };
         lost(story.store.open_turn(&turn).await);
     }
     assert_eq!(story.store.load(conversation).await?.messages.len(), 1);
