@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::watch;
 
@@ -101,8 +102,8 @@ impl Courier {
         }
         let (id, fence) = (delivery.new.id, delivery.fence);
         let _ = self
-            .until_stored(async || {
-                self.engine.store.settle(id, fence, &settlement, self.engine.clock.now()).await
+            .until_stored(|| {
+                self.engine.store.settle(id, fence, &settlement, self.engine.clock.now())
             })
             .await;
         if matches!(settlement, Settlement::Closed { .. }) {
@@ -129,9 +130,8 @@ impl Courier {
             match self.send_part(platform, &outgoing, part, index, repeat).await {
                 Ok(message) => {
                     let (id, fence) = (delivery.new.id, delivery.fence);
-                    let stored = self.until_stored(async || {
-                        self.engine.store.part_sent(id, fence, &message).await
-                    });
+                    let stored =
+                        self.until_stored(|| self.engine.store.part_sent(id, fence, &message));
                     stored.await.ok()?;
                 }
                 Err(error) => return Some(self.refused(delivery, error, !first).await),
@@ -142,10 +142,7 @@ impl Courier {
 
     async fn stamp(&self, delivery: &Delivery) -> Result<(), StoreError> {
         let (id, fence): (DeliveryId, _) = (delivery.new.id, delivery.fence);
-        self.until_stored(async || {
-            self.engine.store.attempting(id, fence, self.engine.clock.now()).await
-        })
-        .await
+        self.until_stored(|| self.engine.store.attempting(id, fence, self.engine.clock.now())).await
     }
 
     async fn send_part(
@@ -211,9 +208,9 @@ impl Courier {
 
     /// Tries a commit until it is stored: what the platform has taken must not be forgotten because
     /// a disk was full for a while.
-    async fn until_stored(
+    async fn until_stored<'a>(
         &self,
-        store: impl AsyncFn() -> Result<(), StoreError>,
+        store: impl Fn() -> BoxFuture<'a, Result<(), StoreError>>,
     ) -> Result<(), StoreError> {
         for tries in 0.. {
             match store().await {
