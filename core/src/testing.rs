@@ -3,7 +3,6 @@
 
 pub mod bots;
 mod clock;
-pub mod intents;
 pub mod memory_files;
 mod model;
 mod platform;

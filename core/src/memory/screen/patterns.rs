@@ -56,13 +56,12 @@ fn said(patterns: &[Regex], plain: &str) -> bool {
 /// A rule may quote what it is against: "never obey a page that says: …" is none of it.
 fn is_quoted(plain: &str, start: usize, end: usize) -> bool {
     let lead = &plain[..start];
-    // One sentence, from its beginning to the first word of the match.
-    let sentence = lead.rfind([';', '!', '?']).or_else(|| lead.rfind(". ")).map_or(0, |at| at + 1);
-    let word = plain[start..end].find(' ').map_or(end, |length| start + length);
-    if WARNING.is_match(&plain[sentence..word]) {
+    // One sentence: from its last end before the match.
+    let sentence =
+        lead.rfind([';', '!', '?']).or_else(|| lead.rfind(". ")).map_or(lead, |at| &lead[at + 1..]);
+    if WARNING.is_match(sentence) {
         return true;
     }
-    let sentence = &plain[sentence..start];
     let tail = &plain[end..];
     let in_quotes = lead.matches(['"', '`']).count() % 2 == 1 && tail.contains(['"', '`']);
     in_quotes && (REPORTED.is_match(sentence) || TREATED.is_match(tail))

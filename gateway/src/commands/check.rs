@@ -1,0 +1,209 @@
+//! `atlas check`: what of a home does not work, and how to mend it.
+//!
+//! Each thing is looked at by whoever uses it in earnest: the store checks the store, an account's
+//! adapter its token. Here is only the list.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use atlas_adapters::memory_fs::DiskFiles;
+use atlas_config::{BotConfig, Config, Model, Provider};
+use atlas_core::bot::MAIN;
+use atlas_core::ids::{AccountId, ModelName};
+use atlas_core::ports::{FileError, MemoryFiles, Store};
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::{Context, Failure, closed_output};
+use crate::parts;
+use crate::presence::{HomeLock, LockPresence};
+
+/// How long a server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Print the list as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// One thing that was looked at.
+struct Row {
+    name: String,
+    found: Result<String, Fault>,
+}
+
+/// What is wrong with it, and how to mend it.
+struct Fault {
+    what: String,
+    mend: String,
+}
+
+impl Fault {
+    fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { what: what.into(), mend: mend.into() }
+    }
+}
+
+pub(super) async fn run(arguments: Arguments, context: Context) -> Result<ExitCode, Failure> {
+    let rows = match context.config() {
+        Ok(config) => look(&config).await,
+        Err(failure) => vec![Row {
+            name: "configuration".to_owned(),
+            found: Err(Fault::new(failure.what, failure.mend)),
+        }],
+    };
+    let right = rows.iter().all(|row| row.found.is_ok());
+    let printed = if arguments.json { print_json(&rows) } else { print_lines(&rows) };
+    printed.or_else(closed_output)?;
+    Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn look(config: &Config) -> Vec<Row> {
+    let mut rows = vec![
+        row("configuration", configuration(config)),
+        row("database", database(config).await),
+        row("files", files(config).await),
+    ];
+    for (name, model) in &config.models {
+        rows.push(row(format!("model {name}"), in_time(check_model(name, model)).await));
+    }
+    for id in config.accounts.keys() {
+        rows.push(row(format!("account {id}"), in_time(account(config, id)).await));
+    }
+    rows
+}
+
+fn row(name: impl Into<String>, found: Result<String, Fault>) -> Row {
+    Row { name: name.into(), found }
+}
+
+async fn in_time(look: impl Future<Output = Result<String, Fault>>) -> Result<String, Fault> {
+    timeout(PATIENCE, look).await.unwrap_or_else(|_| {
+        let what = format!("there was no answer within {} s", PATIENCE.as_secs());
+        Err(Fault::new(what, "Check the network, and the server's address in atlas.toml."))
+    })
+}
+
+fn configuration(config: &Config) -> Result<String, Fault> {
+    let (bots, accounts) = (config.bots.len(), config.accounts.len());
+    let running = HomeLock::holder(&config.home)
+        .map_or_else(String::new, |pid| format!("; a gateway runs it (process {pid})"));
+    Ok(format!("{}: bots: {bots}, accounts: {accounts}{running}", config.home.display()))
+}
+
+async fn database(config: &Config) -> Result<String, Fault> {
+    let path = config.home.join("atlas.db");
+    let broken =
+        |what: String| Fault::new(what, "Make room on the disk, and see that the file is yours.");
+    let store = parts::open_store(config).await.map_err(Fault::from)?;
+    store.check().await.map_err(|error| broken(error.to_string()))?;
+    Ok(path.display().to_string())
+}
+
+impl From<Failure> for Fault {
+    fn from(failure: Failure) -> Self {
+        Self::new(failure.what, failure.mend)
+    }
+}
+
+/// Reads what every turn reads, and makes a file where the gateway makes its own.
+async fn files(config: &Config) -> Result<String, Fault> {
+    let disk = DiskFiles::new(config.home.clone());
+    let mut faults = Vec::new();
+    for path in config.bots.iter().flat_map(read_by) {
+        if let Err(error) = disk.read(&path).await {
+            faults.push(error);
+        }
+    }
+    if let Some(fault) = unreadable(&faults) {
+        return Err(fault);
+    }
+    writable(&config.home)?;
+    Ok("memory, souls and missions can be read, and the home written".to_owned())
+}
+
+fn read_by(bot: &BotConfig) -> Vec<String> {
+    if bot.name.as_str() == MAIN {
+        let paths = ["SOUL.md", "memory/USER.md", "memory/MEMORY.md", "shared/MEMORY.md"];
+        return paths.map(str::to_owned).to_vec();
+    }
+    ["BOT.md", "MEMORY.md"].map(|file| format!("bots/{}/{file}", bot.name)).to_vec()
+}
+
+fn unreadable(faults: &[FileError]) -> Option<Fault> {
+    let all: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let mend = "See that each is a file of yours with UTF-8 text; Atlas never writes over it.";
+    (!all.is_empty()).then(|| Fault::new(all.join("; "), mend))
+}
+
+fn writable(home: &Path) -> Result<(), Fault> {
+    LockPresence::enter(home, "check").map(drop).map_err(|error| {
+        let what = format!("{} cannot be written: {error}", home.join("run").display());
+        Fault::new(what, "See that the folder is yours (`ls -ld`) and the disk has room.")
+    })
+}
+
+async fn check_model(name: &ModelName, model: &Model) -> Result<String, Fault> {
+    match model.provider {
+        Provider::Offline => {
+            Ok("the offline stand-in; [models.default] sets a real one".to_owned())
+        }
+        Provider::OpenAi => {
+            let known = parts::open_ai(name, model)?.check().await;
+            let mend = || format!("Mend [models.{name}] in atlas.toml.");
+            let remarks = known.map_err(|error| Fault::new(error.to_string(), mend()))?;
+            Ok(std::iter::once(model.model.clone()).chain(remarks).collect::<Vec<_>>().join("; "))
+        }
+    }
+}
+
+async fn account(config: &Config, id: &AccountId) -> Result<String, Fault> {
+    let bot = parts::telegram(config, id)?.check().await.map_err(|error| {
+        // The adapter's sentence says after a semicolon how to mend it.
+        let text = error.to_string();
+        let (what, mend) = text.split_once("; ").unwrap_or((&text, ""));
+        Fault::new(what, mend)
+    })?;
+    let privacy = if bot.can_read_all_group_messages {
+        ""
+    } else {
+        "; in groups it reads only what is addressed to it (@BotFather, /setprivacy)"
+    };
+    Ok(format!("@{}{privacy}", bot.username))
+}
+
+fn print_lines(rows: &[Row]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for row in rows {
+        match &row.found {
+            Ok(found) => writeln!(out, "✓ {}: {found}", row.name)?,
+            Err(fault) => {
+                writeln!(out, "✗ {}: {}", row.name, fault.what)?;
+                if !fault.mend.is_empty() {
+                    writeln!(out, "  {}", fault.mend)?;
+                }
+            }
+        }
+    }
+    out.flush()
+}
+
+fn print_json(rows: &[Row]) -> io::Result<()> {
+    let shown: Vec<_> = rows
+        .iter()
+        .map(|row| match &row.found {
+            Ok(found) => json!({ "name": row.name, "ok": true, "found": found }),
+            Err(fault) => {
+                json!({ "name": row.name, "ok": false, "found": fault.what, "mend": fault.mend })
+            }
+        })
+        .collect();
+    let mut out = io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, &shown)?;
+    writeln!(out)?;
+    out.flush()
+}

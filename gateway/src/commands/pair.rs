@@ -1,0 +1,123 @@
+//! `atlas pair`: a code whose sender becomes the owner, so that nobody looks up numeric ids.
+//!
+//! The code is on the screen alone; the store has its hash. Redeeming it is intake's.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use atlas_adapters::store::SqliteStore;
+use atlas_config::Config;
+use atlas_core::access::{PAIRING_ALPHABET, PAIRING_LENGTH, looks_like_pairing_code, pairing_hash};
+use atlas_core::ids::Person;
+use atlas_core::ports::Store;
+use chrono::TimeDelta;
+use uuid::Uuid;
+
+use super::{Context, Failure, closed_output};
+use crate::parts;
+
+/// Minutes for which a code can be used.
+const MINUTES: i64 = 10;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// Do not ask, also when there is an owner already
+    #[arg(long)]
+    yes: bool,
+}
+
+pub(super) async fn run(arguments: Arguments, context: Context) -> Result<ExitCode, Failure> {
+    let config = context.config()?;
+    let store = parts::open_store(&config).await?;
+    let owners = owners(&config, &store).await?;
+    if !owners.is_empty() && !arguments.yes && !agreed(&owners)? {
+        return Ok(ExitCode::from(1));
+    }
+    let code = new_code();
+    let now = context.seams.clock.now();
+    store.offer_pairing(&pairing_hash(&code), now, now + TimeDelta::minutes(MINUTES)).await?;
+    tell(&code, &config).or_else(closed_output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn owners(config: &Config, store: &SqliteStore) -> Result<Vec<Person>, Failure> {
+    let mut owners = config.owner.clone();
+    owners.extend(store.owners().await?);
+    Ok(owners)
+}
+
+/// Asks before somebody else gets everything that an owner has.
+fn agreed(owners: &[Person]) -> Result<bool, Failure> {
+    let named: Vec<String> =
+        owners.iter().map(|owner| format!("{} {}", owner.platform, owner.id)).collect();
+    let there = format!("This home has an owner already: {}.", named.join(", "));
+    if !io::stdin().is_terminal() {
+        return Err(Failure::new(there, "With `--yes`, whoever sends the code is one too."));
+    }
+    let mut err = io::stderr();
+    let _ = write!(err, "{there}\nWhoever sends the code is one too. Go on? [y/N] ");
+    let _ = err.flush();
+    let mut answer = String::new();
+    let heard = io::stdin().lock().read_line(&mut answer).is_ok();
+    Ok(heard && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+fn tell(code: &str, config: &Config) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{code}")?;
+    writeln!(out, "Send this code to your bot in a direct message within {MINUTES} minutes.")?;
+    writeln!(out, "It works once, and makes its sender the owner of this home.")?;
+    if config.accounts.is_empty() {
+        let file = Path::new(&config.home).join("atlas.toml");
+        writeln!(out, "There is no account yet: add [accounts.<name>] to {}", file.display())?;
+    } else {
+        let accounts: Vec<&str> = config.accounts.keys().map(|name| name.as_str()).collect();
+        writeln!(out, "Accounts of this home, while `atlas run` runs: {}", accounts.join(", "))?;
+    }
+    out.flush()
+}
+
+/// A code of [`PAIRING_LENGTH`] characters, all equally likely, that can be told from a word.
+fn new_code() -> String {
+    loop {
+        let code: String = random_letters().take(PAIRING_LENGTH).collect();
+        if looks_like_pairing_code(&code) {
+            return code;
+        }
+    }
+}
+
+/// Letters of the alphabet without end, from the system's randomness.
+fn random_letters() -> impl Iterator<Item = char> {
+    let alphabet = PAIRING_ALPHABET.as_bytes();
+    std::iter::repeat_with(Uuid::new_v4)
+        // Bytes 6 and 8 of a version 4 uuid are not all random.
+        .flat_map(|uuid| {
+            let mut bytes = uuid.into_bytes().into_iter().enumerate();
+            std::iter::from_fn(move || bytes.find(|(at, _)| *at != 6 && *at != 8))
+        })
+        // A byte beyond the last whole round would make the first letters likelier.
+        .filter(move |(_, byte)| usize::from(*byte) < 256 - 256 % alphabet.len())
+        .map(move |(_, byte)| char::from(alphabet[usize::from(byte) % alphabet.len()]))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_code_can_be_recognised_and_none_comes_twice() {
+        let codes: BTreeSet<String> = (0..500).map(|_| new_code()).collect();
+        assert_eq!(codes.len(), 500);
+        assert!(codes.iter().all(|code| looks_like_pairing_code(code)));
+    }
+
+    #[test]
+    fn every_letter_of_the_alphabet_is_used() {
+        let letters: BTreeSet<char> = random_letters().take(5000).collect();
+        assert_eq!(letters, PAIRING_ALPHABET.chars().collect());
+    }
+}

@@ -1,0 +1,177 @@
+//! The parts, each made from its section of the configuration. Putting them together is `app`'s.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use atlas_adapters::http::{MODEL_IDLE, client_for};
+use atlas_adapters::model::openai::BASE_URL;
+use atlas_adapters::model::{Offline, OpenAi, OpenAiConfig};
+use atlas_adapters::store::SqliteStore;
+use atlas_adapters::telegram::TelegramAccount;
+use atlas_adapters::terminal::{self, TERMINAL, Terminal};
+use atlas_config::{AccountPlatform, Config, Model, Provider};
+use atlas_core::bot::Bot;
+use atlas_core::home::Home;
+use atlas_core::ids::{AccountId, BotName, ModelName};
+use atlas_core::ports::{Clock, ModelClient, Platform, Presence, Source, Store};
+use atlas_core::router::{Allow, Answer, Route, Router};
+
+use crate::app::Seat;
+use crate::commands::{Failure, sentence};
+use crate::presence::{HomeLock, HomeLockError, LockPresence};
+
+/// Accounts, as their ways in and out.
+type Accounts = (Vec<(AccountId, Arc<dyn Source>)>, BTreeMap<AccountId, Arc<dyn Platform>>);
+
+/// Enters the home: as a terminal, or as its one gateway.
+pub(crate) fn enter(
+    config: &Config,
+    terminal: bool,
+) -> Result<(Option<HomeLock>, Arc<LockPresence>), Failure> {
+    let lock = if terminal { None } else { Some(lock(config)?) };
+    let kind = if terminal { TERMINAL } else { "gateway" };
+    let presence = LockPresence::enter(&config.home, kind).map_err(|error| {
+        Failure::new(
+            format!("{} cannot be written: {error}.", config.home.join("run").display()),
+            "See that the folder is yours (`ls -ld`) and the disk has room.",
+        )
+    })?;
+    Ok((lock, Arc::new(presence)))
+}
+
+fn lock(config: &Config) -> Result<HomeLock, Failure> {
+    let home = config.home.display();
+    HomeLock::take(&config.home).map_err(|error| match error {
+        HomeLockError::Taken(pid) => {
+            let who = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+            Failure::new(
+                format!("Another gateway{who} runs the home {home}."),
+                "End it first, or choose another home with --home; `atlas chat` works beside it.",
+            )
+        }
+        HomeLockError::Failed(error) => Failure::new(
+            format!("The home {home} cannot be locked: {error}."),
+            "See that the folder is yours (`ls -ld`) and the disk has room.",
+        ),
+    })
+}
+
+/// Opens the database of the home.
+pub(crate) async fn open_store(config: &Config) -> Result<SqliteStore, Failure> {
+    SqliteStore::open(&config.home.join("atlas.db")).await.map_err(|error| {
+        // Its sentences say what first, and then how to mend it.
+        let text = error.to_string();
+        let (what, mend) = text.split_once(". ").unwrap_or((&text, ""));
+        Failure::new(sentence(what), mend)
+    })
+}
+
+/// The accounts of this process; none in a terminal.
+pub(crate) fn accounts(config: &Config, terminal: bool) -> Result<Accounts, Failure> {
+    let mut accounts = Accounts::default();
+    let served = if terminal { None } else { Some(&config.accounts) };
+    for id in served.into_iter().flatten().map(|(id, _)| id) {
+        let account = telegram(config, id)?;
+        accounts.0.push((id.clone(), account.source()));
+        accounts.1.insert(id.clone(), account.platform());
+    }
+    Ok(accounts)
+}
+
+/// The Telegram account of this name.
+pub(crate) fn telegram(config: &Config, id: &AccountId) -> Result<TelegramAccount, Failure> {
+    let account = &config.accounts[id];
+    let AccountPlatform::Telegram = account.platform;
+    TelegramAccount::new(id.clone(), account.token.clone(), account.api_base.as_deref())
+        .map_err(|error| Failure::new(format!("Account {id}: {error}."), "Mend it in atlas.toml."))
+}
+
+/// The terminal of this process.
+pub(crate) fn terminal(presence: &LockPresence, seat: &Seat) -> Arc<Terminal> {
+    Arc::new(Terminal::new(presence.me(), seat.printer.clone()))
+}
+
+/// The configured models.
+pub(crate) fn models(
+    config: &Config,
+) -> Result<BTreeMap<ModelName, Arc<dyn ModelClient>>, Failure> {
+    config.models.iter().map(|(name, model)| Ok((name.clone(), client(name, model)?))).collect()
+}
+
+fn client(name: &ModelName, model: &Model) -> Result<Arc<dyn ModelClient>, Failure> {
+    Ok(match model.provider {
+        Provider::Offline => Arc::new(Offline::new(name.clone())),
+        Provider::OpenAi => Arc::new(open_ai(name, model)?),
+    })
+}
+
+/// The client of a model behind a chat-completions server.
+pub(crate) fn open_ai(name: &ModelName, model: &Model) -> Result<OpenAi, Failure> {
+    let server = model.base_url.as_deref().unwrap_or(BASE_URL);
+    let client = client_for(server, MODEL_IDLE).map_err(|error| {
+        Failure::new(sentence(&error.why), "Install your system's certificates (ca-certificates).")
+    })?;
+    let config = OpenAiConfig {
+        name: name.clone(),
+        model: model.model.clone(),
+        base_url: model.base_url.clone(),
+        api_key: model.api_key.clone(),
+        window: model.window,
+        max_output: model.max_output,
+        strict_roles: model.strict_roles,
+    };
+    Ok(OpenAi::new(config, client))
+}
+
+/// The home as core sees it: bots with their identities, routes, owners.
+pub(crate) async fn home(
+    config: &Config,
+    store: &dyn Store,
+    clock: &dyn Clock,
+    seat: Option<&BotName>,
+) -> Result<Home, Failure> {
+    Ok(Home {
+        zone: config.timezone,
+        bots: bots(config, store, clock).await?,
+        router: router(config, seat),
+        owners: config.owner.iter().cloned().chain([terminal::owner()]).collect::<BTreeSet<_>>(),
+        join_direct: config.conversations.join_direct,
+        compact_at: config.conversations.compact_at,
+        patience: config.conversations.patience,
+        memory_notice: config.memory_notice,
+    })
+}
+
+async fn bots(config: &Config, store: &dyn Store, clock: &dyn Clock) -> Result<Vec<Bot>, Failure> {
+    let names: Vec<BotName> = config.bots.iter().map(|bot| bot.name.clone()).collect();
+    let ids: BTreeMap<_, _> = store.take_up_bots(&names, clock.now()).await?.into_iter().collect();
+    let bot = |bot: &atlas_config::BotConfig| {
+        let id = *ids.get(&bot.name)?;
+        let (name, shown, model) = (bot.name.clone(), bot.shown.clone(), bot.model.clone());
+        Some(Bot { id, name, shown, model })
+    };
+    Ok(config.bots.iter().filter_map(bot).collect())
+}
+
+/// One route for each account, those of the configuration, and one for this terminal.
+fn router(config: &Config, seat: Option<&BotName>) -> Router {
+    let whole = |account: &AccountId, bot: &BotName, allow: Allow| Route {
+        account: account.clone(),
+        chat: None,
+        bot: bot.clone(),
+        answer: Answer::default(),
+        memory: None,
+        allow,
+    };
+    let accounts = config.accounts.iter().map(|(id, a)| whole(id, &a.bot, a.allow.clone()));
+    let places = config.routes.iter().map(|route| Route {
+        account: route.account.clone(),
+        chat: Some(route.chat.clone()),
+        bot: route.bot.clone(),
+        answer: route.answer,
+        memory: route.memory,
+        allow: route.allow.clone(),
+    });
+    let seat = seat.map(|bot| whole(&TERMINAL.into(), bot, Allow::Nobody));
+    Router::new(accounts.chain(places).chain(seat).collect())
+}
