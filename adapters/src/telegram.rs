@@ -23,6 +23,8 @@ mod deliver;
 mod encode;
 mod place;
 mod source;
+#[cfg(test)]
+mod stand_in;
 
 /// The platform's name in [`Person`](atlas_core::ids::Person) and in the configuration.
 pub const PLATFORM: &str = "telegram";

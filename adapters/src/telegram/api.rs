@@ -219,3 +219,6 @@ fn wait_in_words(description: &str) -> Option<u64> {
     let (_, seconds) = description.split_once("retry after ")?;
     seconds.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests;

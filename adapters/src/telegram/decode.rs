@@ -207,3 +207,6 @@ fn chat_name(chat: &Chat) -> Option<String> {
     let name = chat.title().map(str::to_owned).unwrap_or_else(|| person.join(" "));
     Some(name).filter(|name| !name.trim().is_empty())
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use atlas_core::ids::{AccountId, ChatKey, DeliveryId, PlatformMessage, PlatformName};
@@ -18,6 +19,9 @@ use super::place::Place;
 use refused::{Cure, cure};
 
 mod refused;
+
+/// Typing that takes longer to be shown is over.
+const TYPING: Duration = Duration::from_secs(5);
 
 /// The way out of one account.
 pub struct TelegramPlatform {
@@ -164,8 +168,11 @@ impl Platform for TelegramPlatform {
         if let Some(thread) = place.thread {
             payload = payload.message_thread_id(ThreadId(MessageId(thread)));
         }
-        if let Err(error) = self.api.call::<bool>("sendChatAction", &payload, ANSWER).await {
+        if let Err(error) = self.api.call::<bool>("sendChatAction", &payload, TYPING).await {
             debug!(account = %self.account, %error, "typing is not shown");
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

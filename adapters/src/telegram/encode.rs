@@ -86,3 +86,6 @@ fn is_invisible(c: char) -> bool {
                 | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}'
         )
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use atlas_core::event::{Envelope, Event};
 use atlas_core::ids::AccountId;
 use atlas_core::intake::Intake;
 use atlas_core::ports::Source;
@@ -39,13 +40,6 @@ pub struct TelegramSource {
     api: Arc<Api>,
 }
 
-/// What the loop does after a step.
-enum Next {
-    Go,
-    /// The token is refused: only a person can mend that.
-    End,
-}
-
 #[derive(Serialize)]
 struct Poll {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,6 +60,8 @@ struct Poller<'a> {
     /// When the last update came.
     heard: Instant,
     told_kinds: bool,
+    /// Something unreadable came before; it was told.
+    told_unreadable: bool,
     backoff: Backoff,
 }
 
@@ -90,11 +86,7 @@ impl TelegramSource {
                     }
                     return Some(me);
                 }
-                Err(error) => {
-                    if let Next::End = trouble(&self.account, &mut backoff, &error).await {
-                        return None;
-                    }
-                }
+                Err(error) => sleep(trouble(&self.account, &mut backoff, &error)?).await,
             }
         }
     }
@@ -116,16 +108,18 @@ impl Source for TelegramSource {
                 () = stopped(&mut stop) => break,
                 polled = poller.poll() => polled,
             };
-            let next = match step {
+            match step {
                 Ok(batch) => poller.take_in(&intake, batch, &mut stop).await,
-                Err(error) => tokio::select! {
-                    biased;
-                    () = stopped(&mut stop) => break,
-                    next = trouble(&self.account, &mut poller.backoff, &error) => next,
-                },
-            };
-            if let Next::End = next {
-                return;
+                Err(error) => {
+                    let Some(wait) = trouble(&self.account, &mut poller.backoff, &error) else {
+                        return;
+                    };
+                    tokio::select! {
+                        biased;
+                        () = stopped(&mut stop) => break,
+                        () = sleep(wait) => {}
+                    }
+                }
             }
         }
         poller.farewell().await;
@@ -146,14 +140,13 @@ impl<'a> Poller<'a> {
             offset: None,
             heard: Instant::now(),
             told_kinds: false,
+            told_unreadable: false,
             backoff: Backoff::default(),
         }
     }
 
     async fn poll(&mut self) -> Result<Vec<Box<RawValue>>, CallError> {
-        if self.heard.elapsed() > QUIET {
-            self.offset = None;
-        }
+        self.offset = still_good(self.offset, self.heard.elapsed());
         let poll = Poll {
             offset: self.offset,
             timeout: HOLD.as_secs(),
@@ -173,12 +166,13 @@ impl<'a> Poller<'a> {
         intake: &Intake,
         batch: Vec<Box<RawValue>>,
         stop: &mut watch::Receiver<bool>,
-    ) -> Next {
+    ) {
         if batch.is_empty() {
-            return Next::Go;
+            return;
         }
         let envelopes: Vec<_> =
             batch.iter().map(|raw| decode(self.account, &self.me, raw.get())).collect();
+        self.tell_unreadable(&envelopes);
         let mut backoff = Backoff::default();
         while let Err(error) = intake.accept(envelopes.clone()).await {
             if backoff.is_new(&error.to_string()) {
@@ -190,12 +184,27 @@ impl<'a> Poller<'a> {
             tokio::select! {
                 biased;
                 // Not acknowledged: Telegram gives them again at the next start.
-                () = stopped(stop) => return Next::Go,
+                () = stopped(stop) => return,
                 () = sleep(backoff.next()) => {}
             }
         }
         self.acknowledge_up_to(&batch).await;
-        Next::Go
+    }
+
+    /// Once in a run: a new kind of message comes again and again.
+    fn tell_unreadable(&mut self, envelopes: &[Envelope]) {
+        let unreadable = envelopes.iter().find_map(|envelope| match &envelope.event {
+            Event::Unreadable { why } => Some((&envelope.key, why)),
+            _ => None,
+        });
+        if let Some((key, why)) = unreadable.filter(|_| !self.told_unreadable) {
+            self.told_unreadable = true;
+            warn!(
+                account = %self.account, key, why,
+                "an update from Telegram could not be read; it is kept as it came, and others like \
+                 it are kept without a word"
+            );
+        }
     }
 
     async fn acknowledge_up_to(&mut self, batch: &[Box<RawValue>]) {
@@ -223,16 +232,22 @@ impl<'a> Poller<'a> {
     }
 }
 
-/// Tells of a failed call, once for each kind, and waits as long as it is right.
-async fn trouble(account: &AccountId, backoff: &mut Backoff, error: &CallError) -> Next {
-    let wait = match error {
+/// The offset after this long without updates: Telegram starts its numbers anew after a week.
+fn still_good(offset: Option<i64>, quiet: Duration) -> Option<i64> {
+    offset.filter(|_| quiet < QUIET)
+}
+
+/// Tells of a failed call, once for each kind, and how long to wait. None where the token is
+/// refused: only a person can mend that.
+fn trouble(account: &AccountId, backoff: &mut Backoff, error: &CallError) -> Option<Duration> {
+    match error {
         CallError::Refused(refusal) if refusal.is_bad_token() => {
             error!(
                 %account,
                 "Telegram refuses the token: copy it again from @BotFather (/mybots, API Token) \
                  into the configuration and start again; until then this account is off"
             );
-            return Next::End;
+            return None;
         }
         CallError::Refused(refusal) if refusal.code == 409 => {
             if backoff.is_new("409") {
@@ -242,20 +257,20 @@ async fn trouble(account: &AccountId, backoff: &mut Backoff, error: &CallError) 
                      of them gets each message; stop the other one, or give it a token of its own"
                 );
             }
-            backoff.next()
         }
         CallError::Refused(refusal) if refusal.retry_after.is_some() => {
             let wait = refusal.retry_after.unwrap_or_default();
             warn!(%account, wait_s = wait.as_secs(), "Telegram asks to poll more slowly");
-            wait
+            return Some(wait);
         }
         other => {
             if backoff.is_new(&other.to_string()) {
                 warn!(%account, error = %other, "Telegram cannot be polled; trying again");
             }
-            backoff.next()
         }
-    };
-    sleep(wait).await;
-    Next::Go
+    }
+    Some(backoff.next())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! From Markdown to text with styles. What Telegram has no style for stays readable text: nothing
 //! of what the model wrote is dropped.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
@@ -18,9 +19,12 @@ pub(super) fn render(markdown: &str) -> Styled {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut renderer = Renderer { out: Styled::of(markdown.len()), ..Renderer::default() };
-    for (event, range) in Parser::new_ext(markdown, options).into_offset_iter() {
+    let mut events = Parser::new_ext(markdown, options).into_offset_iter();
+    for (event, range) in events.by_ref() {
         renderer.event(event, &range);
     }
+    let definitions = events.reference_definitions().iter();
+    renderer.unused(markdown, definitions.map(|(label, link)| (label, link.span.clone())));
     renderer.out.spans.retain(|span| !span.range.is_empty());
     renderer.out
 }
@@ -37,6 +41,8 @@ struct Renderer {
     table: Option<Table>,
     /// A bullet or quote has just begun: its first block needs no line of its own.
     fresh: bool,
+    /// Labels of addresses that stand elsewhere in the text, in lower case.
+    used: BTreeSet<String>,
     /// An HTML block's lines are written as they stand.
     html_block: bool,
 }
@@ -103,7 +109,10 @@ impl Renderer {
             Tag::Emphasis => self.style(Style::Italic),
             Tag::Strong => self.style(Style::Bold),
             Tag::Strikethrough => self.style(Style::Strike),
-            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => self.link(&dest_url),
+            Tag::Link { dest_url, id, .. } | Tag::Image { dest_url, id, .. } => {
+                self.used.insert(id.to_lowercase());
+                self.link(&dest_url);
+            }
             _ => {}
         }
     }
@@ -142,6 +151,23 @@ impl Renderer {
         }
     }
 
+    /// Lines like `[TODO]: fix` define an address that nothing leads to: they were meant as text.
+    fn unused<'a>(
+        &mut self,
+        markdown: &str,
+        definitions: impl Iterator<Item = (&'a str, Range<usize>)>,
+    ) {
+        let mut unused: Vec<_> = definitions
+            .filter(|(label, _)| !self.used.contains(&label.to_lowercase()))
+            .map(|(_, span)| span)
+            .collect();
+        unused.sort_by_key(|span| span.start);
+        for span in unused {
+            self.block(span.start);
+            self.text(markdown.get(span.clone()).unwrap_or_default().trim_end(), span.start);
+        }
+    }
+
     // Blocks.
 
     /// Begins a block on a line of its own, with an empty one before it outside lists.
@@ -168,11 +194,16 @@ impl Renderer {
 
     fn code_block(&mut self, kind: &CodeBlockKind<'_>, source: usize) {
         self.block(source);
-        let language = match kind {
-            CodeBlockKind::Fenced(info) => language(info),
-            CodeBlockKind::Indented => None,
+        let CodeBlockKind::Fenced(info) = kind else {
+            self.pre = Some(self.out.open(Style::Pre(None)));
+            return;
         };
+        let language = language(info);
+        let is_text = language.is_none() && !info.trim().is_empty();
         self.pre = Some(self.out.open(Style::Pre(language)));
+        if is_text {
+            self.text(&format!("{}\n", info.trim()), source);
+        }
     }
 
     fn item(&mut self, source: usize) {
@@ -326,9 +357,12 @@ fn is_openable(address: &str) -> bool {
     address.len() <= LONGEST_LINK && ["http://", "https://", "tg://"].into_iter().any(is)
 }
 
-/// The first word of a fence's info, if it can be a language.
+/// The language that a fence's info names: its first word, if nothing but attributes follows. None
+/// where the info was meant as text.
 fn language(info: &str) -> Option<String> {
-    let word = info.split([' ', ',', '{', '\t']).next()?;
+    let mut words = info.split([' ', ',', '\t']).filter(|word| !word.is_empty());
+    let word = words.next()?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.');
-    Some(word.to_owned()).filter(|word| !word.is_empty() && word.chars().all(plain))
+    let attributes = info.contains(',') || words.all(|word| word.contains(['=', '{', '}']));
+    (attributes && word.chars().all(plain)).then(|| word.to_owned())
 }

@@ -62,12 +62,9 @@ impl Splitter<'_> {
         let window = start..reach;
         let half = start + (reach - start) / 2;
         let ways = [Self::paragraph, Self::line, Self::code_line, Self::sentence, Self::word];
-        let beyond = |least: usize| {
-            ways.iter().find_map(move |way| way(self, &window).filter(|at| *at > least))
-        };
-        beyond(half)
-            .or_else(|| self.word(&(start..reach)).filter(|at| *at > start))
-            .unwrap_or(reach)
+        // A part of less than half a message is worse than a cut in the next best place.
+        let far = ways.iter().find_map(|way| way(self, &window).filter(|at| *at >= half));
+        far.or_else(|| self.word(&window)).unwrap_or(reach)
     }
 
     /// The furthest end of a part that begins at `start`.
