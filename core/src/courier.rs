@@ -9,14 +9,13 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures_util::StreamExt;
-use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::watch;
 
 use crate::engine::Engine;
-use crate::ids::DeliveryId;
+use crate::ids::{ChatKey, DeliveryId};
 use crate::ports::{
-    Delivery, DeliveryKind, Encoded, NewDelivery, Outgoing, Platform, SendError, Settlement,
+    Delivery, DeliveryKind, NewDelivery, Outgoing, Platform, Receipt, SendError, Settlement,
     StoreError,
 };
 use crate::turn::jitter;
@@ -100,12 +99,7 @@ impl Courier {
         if let Settlement::Closed { reason, .. } = &settlement {
             tracing::warn!(delivery.id = %delivery.new.id, reason, "a message could not be delivered");
         }
-        let (id, fence) = (delivery.new.id, delivery.fence);
-        let _ = self
-            .until_stored(|| {
-                self.engine.store.settle(id, fence, &settlement, self.engine.clock.now())
-            })
-            .await;
+        let _ = self.record(&delivery, Fact::Settled(&settlement)).await;
         if matches!(settlement, Settlement::Closed { .. }) {
             self.engine.bells.outbox.notify_one();
         }
@@ -121,39 +115,19 @@ impl Courier {
         let NewDelivery { id, to, text, silent, kind, .. } = delivery.new.clone();
         let outgoing = Outgoing { id, to, text, silent, kind };
         let parts = platform.encode(&outgoing);
-        for (index, part) in parts.iter().enumerate().skip(delivery.sent.len()) {
-            let first = index == delivery.sent.len();
+        let done = delivery.sent.len();
+        for (index, part) in parts.into_iter().enumerate().skip(done) {
+            let first = index == done;
             let repeat = first && delivery.unsettled_since.is_some();
-            if !first && self.stamp(delivery).await.is_err() {
+            if !first && self.record(delivery, Fact::Attempting).await.is_err() {
                 return None;
             }
-            match self.send_part(platform, &outgoing, part, index, repeat).await {
-                Ok(message) => {
-                    let (id, fence) = (delivery.new.id, delivery.fence);
-                    let stored =
-                        self.until_stored(|| self.engine.store.part_sent(id, fence, &message));
-                    stored.await.ok()?;
-                }
+            match platform.send(&outgoing, &part, index, repeat).await {
+                Ok(receipt) => self.record(delivery, Fact::Arrived(&receipt)).await.ok()?,
                 Err(error) => return Some(self.refused(delivery, error, !first).await),
             }
         }
         Some(Settlement::Sent)
-    }
-
-    async fn stamp(&self, delivery: &Delivery) -> Result<(), StoreError> {
-        let (id, fence): (DeliveryId, _) = (delivery.new.id, delivery.fence);
-        self.until_stored(|| self.engine.store.attempting(id, fence, self.engine.clock.now())).await
-    }
-
-    async fn send_part(
-        &self,
-        platform: &dyn Platform,
-        outgoing: &Outgoing,
-        part: &Encoded,
-        index: usize,
-        repeat: bool,
-    ) -> Result<crate::ids::PlatformMessage, SendError> {
-        platform.send(outgoing, part, index, repeat).await.map(|receipt| receipt.message)
     }
 
     /// What a failed try means for the delivery. `fresh`: it was the part's first try.
@@ -200,23 +174,22 @@ impl Courier {
     }
 
     /// The owner's private chat, unless it is the very place that cannot be reached.
-    async fn elsewhere(&self, delivery: &Delivery) -> Option<crate::ids::ChatKey> {
+    async fn elsewhere(&self, delivery: &Delivery) -> Option<ChatKey> {
         let loaded = self.engine.store.load(delivery.new.conversation?).await.ok()?;
         let place = self.engine.store.private_place(loaded.bot).await.ok()??;
         (place != delivery.new.to).then_some(place)
     }
 
-    /// Tries a commit until it is stored: what the platform has taken must not be forgotten because
-    /// a disk was full for a while.
-    async fn until_stored<'a>(
-        &self,
-        store: impl Fn() -> BoxFuture<'a, Result<(), StoreError>>,
-    ) -> Result<(), StoreError> {
-        for tries in 0.. {
-            match store().await {
+    /// Stores what became of a delivery, and tries until it is stored: what the platform has taken
+    /// must not be forgotten because a disk was full for a while.
+    async fn record(&self, delivery: &Delivery, fact: Fact<'_>) -> Result<(), StoreError> {
+        let mut tries = 0;
+        loop {
+            match self.record_once(delivery, &fact).await {
                 Err(StoreError::Unwritable(why)) if tries < 10 => {
                     tracing::error!(why, "the database cannot be written; trying again");
                     tokio::time::sleep(back_off(tries)).await;
+                    tries += 1;
                 }
                 Err(error) => {
                     tracing::error!(%error, "what became of a delivery could not be stored");
@@ -225,8 +198,27 @@ impl Courier {
                 Ok(()) => return Ok(()),
             }
         }
-        Ok(())
     }
+
+    async fn record_once(&self, delivery: &Delivery, fact: &Fact<'_>) -> Result<(), StoreError> {
+        let (store, now) = (&self.engine.store, self.engine.clock.now());
+        let (id, fence) = (delivery.new.id, delivery.fence);
+        match fact {
+            Fact::Attempting => store.attempting(id, fence, now).await,
+            Fact::Arrived(receipt) => store.part_sent(id, fence, &receipt.message).await,
+            Fact::Settled(settlement) => store.settle(id, fence, settlement, now).await,
+        }
+    }
+}
+
+/// What happened to a delivery.
+enum Fact<'a> {
+    /// The next part is about to be sent.
+    Attempting,
+    /// A part arrived.
+    Arrived(&'a Receipt),
+    /// Its claim ends.
+    Settled(&'a Settlement),
 }
 
 /// 1, 2, 4, … seconds, at most a minute.

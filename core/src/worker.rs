@@ -50,3 +50,29 @@ impl Bells {
         self.changed.notify_waiters();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::sync::watch;
+
+    use crate::commands::Commands;
+    use crate::conversation::Conversations;
+    use crate::courier::Courier;
+    use crate::typing::Typing;
+
+    fn can_be_spawned(_: &(impl Future<Output = ()> + Send)) {}
+
+    #[test]
+    fn every_worker_can_be_spawned() {
+        // Built, never run: the compiler says whether they are `Send`.
+        fn all(engine: &Arc<crate::engine::Engine>, stop: &watch::Receiver<bool>) {
+            can_be_spawned(&Conversations::new(engine.clone()).run(stop.clone()));
+            can_be_spawned(&Courier::new(engine.clone()).run(stop.clone()));
+            can_be_spawned(&Commands::new(engine.clone()).run(stop.clone()));
+            can_be_spawned(&Typing::new(engine.clone()).run(stop.clone()));
+        }
+        let _: fn(&Arc<crate::engine::Engine>, &watch::Receiver<bool>) = all;
+    }
+}
