@@ -20,6 +20,10 @@ pub(super) async fn print(talk: &Talk, aside: bool) -> Result<(), Failure> {
     if chats.is_empty() {
         return Ok(());
     }
+    // What they were printing when they died is theirs until it is freed.
+    for chat in &chats {
+        engine.store.free(&HolderId::from(chat.as_str())).await?;
+    }
     let (me, now) = (engine.presence.me(), engine.clock.now());
     loop {
         let left = engine.store.claim_left_over(me, &chats, account, now).await?;
