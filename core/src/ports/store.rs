@@ -138,7 +138,8 @@ pub trait Store: Send + Sync + 'static {
         at: DateTime<Utc>,
     ) -> Result<(), StoreError>;
     /// Claims what is due on these accounts: the head of each chat's line, at most `limit`, fair
-    /// between chats (the longest-waiting first). Stamps the attempt.
+    /// between chats (the longest-waiting first). Of the account `terminal` only the holder's own chat,
+    /// which bears its name. Stamps the attempt.
     async fn claim_deliveries(
         &self,
         holder: &HolderId,

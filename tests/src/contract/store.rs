@@ -96,6 +96,7 @@ macro_rules! store_contract {
             a_stale_claim_settles_nothing,
             a_closed_delivery_tells_the_bot_and_the_owner_once,
             what_is_left_over_comes_whole,
+            a_terminal_claims_only_its_own_chat,
             a_place_is_quiet_when_nothing_is_under_way,
         );
         $crate::store_contract!(@of $make, memory:

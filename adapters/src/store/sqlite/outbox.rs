@@ -41,13 +41,15 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// The head of each line. A head that is held, or not due yet, holds its line up.
+/// The head of each line. A head that is held, or not due yet, holds its line up. A terminal's chat
+/// is named by its process, and no other claims it.
 pub(super) const CLAIM: &str = "\
 UPDATE outbox SET holder = $2, fence = fence + 1, attempts = attempts + 1, attempted_at = $3
 WHERE position IN (
     SELECT line.position FROM (
         SELECT min(position) AS head FROM outbox
         WHERE open = 1 AND account IN (SELECT value FROM json_each($1))
+        AND (account <> 'terminal' OR chat = $2)
         GROUP BY account, chat
     ) JOIN outbox line ON line.position = head
     WHERE line.holder IS NULL AND line.due_at <= $3

@@ -1,7 +1,7 @@
 //! The way out.
 
 use anyhow::{Context, Result};
-use atlas_core::ids::{AccountId, PlatformChat, PlatformMessage};
+use atlas_core::ids::{AccountId, ChatKey, PlatformChat, PlatformMessage};
 use atlas_core::ports::{
     Delivery, DeliveryKind, NewDelivery, PendingWhat, Settlement, StepCommit, StoreError, TurnEnd,
 };
@@ -246,6 +246,23 @@ pub async fn what_is_left_over_comes_whole(database: &dyn Database) -> Result<()
     assert_eq!(texts(&left), ["1", "2"]);
     let (id, fence) = (left[0].new.id, left[0].fence);
     story.store.settle(id, fence, &Settlement::Sent, second(4)).await?;
+    Ok(())
+}
+
+/// Two terminals of one home share their account, and neither prints the other's answers.
+pub async fn a_terminal_claims_only_its_own_chat(database: &dyn Database) -> Result<()> {
+    let story = Story::begin(database).await?;
+    let accounts = [AccountId::from("terminal")];
+    let to = |process: &str| {
+        let place = ChatKey { account: accounts[0].clone(), chat: process.into() };
+        NewDelivery { to: place, ..answer("", process) }
+    };
+    story.store.enqueue(&[to("one"), to("two"), to("gone")], second(1)).await?;
+    let claims = |name| story.store.claim_deliveries(name, &accounts, second(2), 9);
+    let (one, two) = (process("one"), process("two"));
+    assert_eq!(texts(&claims(&two).await?), ["two"]);
+    assert_eq!(texts(&claims(&one).await?), ["one"]);
+    assert_eq!(story.store.chats_with_deliveries(&accounts[0]).await?.len(), 3);
     Ok(())
 }
 
