@@ -60,10 +60,11 @@ impl Update {
         let mut fields: BTreeMap<String, Box<RawValue>> =
             serde_json::from_str(raw).map_err(|error| why("the update", &error))?;
         let id = fields.remove("update_id").and_then(|id| id.get().parse().ok());
-        let (Some(id), Some((kind, body))) = (id, fields.pop_first()) else {
-            return Err("the update has no number or no content".to_owned());
-        };
-        Ok(Self { id, kind, body })
+        let known = KINDS.iter().find_map(|kind| fields.remove_entry(*kind));
+        match (id, known.or_else(|| fields.pop_first())) {
+            (Some(id), Some((kind, body))) => Ok(Self { id, kind, body }),
+            _ => Err("the update has no number or no content".to_owned()),
+        }
     }
 
     fn event(&self, me: &BotAccount, raw: &str) -> (String, Event) {

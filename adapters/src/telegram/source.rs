@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use atlas_core::event::{Envelope, Event};
 use atlas_core::ids::AccountId;
 use atlas_core::intake::Intake;
 use atlas_core::ports::Source;
@@ -55,13 +54,11 @@ struct Poller<'a> {
     account: &'a AccountId,
     api: &'a Api,
     me: BotAccount,
-    /// One more than the last number stored. None at start and after a quiet time.
+    /// One more than the last number stored. None at start, after a failed poll and a quiet time.
     offset: Option<i64>,
     /// When the last update came.
     heard: Instant,
     told_kinds: bool,
-    /// Something unreadable came before; it was told.
-    told_unreadable: bool,
     backoff: Backoff,
 }
 
@@ -140,7 +137,6 @@ impl<'a> Poller<'a> {
             offset: None,
             heard: Instant::now(),
             told_kinds: false,
-            told_unreadable: false,
             backoff: Backoff::default(),
         }
     }
@@ -152,7 +148,10 @@ impl<'a> Poller<'a> {
             timeout: HOLD.as_secs(),
             allowed_updates: (!self.told_kinds).then_some(&decode::KINDS),
         };
-        let batch = self.api.call("getUpdates", &poll, HOLD + GRACE).await?;
+        let polled = self.api.call("getUpdates", &poll, HOLD + GRACE).await;
+        // After a break nobody knows how long it was (this machine may have slept for weeks): what
+        // was not acknowledged comes again, and the inbox knows it.
+        let batch = polled.inspect_err(|_| self.offset = None)?;
         self.told_kinds = true;
         if self.backoff.recovered() {
             info!(account = %self.account, "Telegram answers again");
@@ -172,7 +171,6 @@ impl<'a> Poller<'a> {
         }
         let envelopes: Vec<_> =
             batch.iter().map(|raw| decode(self.account, &self.me, raw.get())).collect();
-        self.tell_unreadable(&envelopes);
         let mut backoff = Backoff::default();
         while let Err(error) = intake.accept(envelopes.clone()).await {
             if backoff.is_new(&error.to_string()) {
@@ -189,22 +187,6 @@ impl<'a> Poller<'a> {
             }
         }
         self.acknowledge_up_to(&batch).await;
-    }
-
-    /// Once in a run: a new kind of message comes again and again.
-    fn tell_unreadable(&mut self, envelopes: &[Envelope]) {
-        let unreadable = envelopes.iter().find_map(|envelope| match &envelope.event {
-            Event::Unreadable { why } => Some((&envelope.key, why)),
-            _ => None,
-        });
-        if let Some((key, why)) = unreadable.filter(|_| !self.told_unreadable) {
-            self.told_unreadable = true;
-            warn!(
-                account = %self.account, key, why,
-                "an update from Telegram could not be read; it is kept as it came, and others like \
-                 it are kept without a word"
-            );
-        }
     }
 
     async fn acknowledge_up_to(&mut self, batch: &[Box<RawValue>]) {

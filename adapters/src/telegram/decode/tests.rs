@@ -246,6 +246,8 @@ fn what_is_unknown_costs_only_itself() {
         "reply_to_message": {"hologram": true}, "quote": 9,
     }));
     assert_eq!(message.text, "meet at five");
+    let raw = update(json!({"text": "hi"})).replacen('{', r#"{"a_new_field":true,"#, 1);
+    assert!(matches!(decoded(&raw).event, Event::Message(_)));
 }
 
 #[test]

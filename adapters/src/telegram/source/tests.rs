@@ -35,6 +35,19 @@ async fn a_poll_acknowledges_only_what_was_stored() {
     assert_eq!(asked[2], serde_json::json!({"offset": 42, "timeout": 0}));
 }
 
+#[tokio::test]
+async fn after_a_failed_poll_telegram_is_asked_for_all_that_it_still_has() {
+    let server = StandIn::answering([(502, "Bad Gateway"), (200, NOTHING)]);
+    let (account, api) = (AccountId("tg".into()), server.api());
+    let mut poller = poller(&account, &api);
+    poller.offset = Some(42);
+    assert!(poller.poll().await.is_err());
+    poller.poll().await.unwrap();
+    let offsets: Vec<_> =
+        server.asked().into_iter().map(|(_, asked)| asked["offset"].as_i64()).collect();
+    assert_eq!(offsets, [Some(42), None]);
+}
+
 #[test]
 fn after_six_quiet_days_the_offset_is_forgotten() {
     let hours = |hours: u64| Duration::from_secs(hours * 3600);
