@@ -68,3 +68,7 @@ fn said_since_last_answer(messages: &[std::sync::Arc<Body>]) -> Option<String> {
     said.retain(|text| !text.is_empty());
     (!said.is_empty()).then(|| said.join("\n"))
 }
+
+#[cfg(test)]
+#[path = "offline/tests.rs"]
+mod tests;

@@ -295,3 +295,7 @@ fn without_password(base_url: &str) -> String {
         _ => base_url.to_owned(),
     }
 }
+
+#[cfg(test)]
+#[path = "openai/wire_tests.rs"]
+mod wire_tests;

@@ -252,3 +252,7 @@ fn tokens(usage: &Value) -> Tokens {
 fn count(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_f64().map(|float| float.max(0.0) as u64))
 }
+
+#[cfg(test)]
+#[path = "assemble_tests.rs"]
+mod tests;

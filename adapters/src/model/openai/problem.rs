@@ -288,3 +288,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let wait = (at - now).to_std().unwrap_or_default();
     seconds(wait.as_secs_f64())
 }
+
+#[cfg(test)]
+#[path = "problem_tests.rs"]
+mod tests;

@@ -151,3 +151,7 @@ impl Reader {
 fn too_long() -> ModelError {
     ModelError::Truncated("the server sends more than an answer can be".to_owned())
 }
+
+#[cfg(test)]
+#[path = "reader_tests.rs"]
+mod tests;

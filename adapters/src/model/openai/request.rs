@@ -304,3 +304,7 @@ fn leave_out(message: &mut Map<String, Value>, quirks: &Quirks) {
 fn solid<'a>(text: &'a str, instead: &'a str) -> Cow<'a, str> {
     if text.trim().is_empty() { instead.into() } else { text.into() }
 }
+
+#[cfg(test)]
+#[path = "request_tests.rs"]
+mod tests;

@@ -1,0 +1,336 @@
+//! The dialect against a server that answers with scripted bytes.
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use atlas_core::ports::ToolSpec;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Mutex;
+
+use super::*;
+use crate::http;
+
+/// What a scripted answer does after its bytes.
+#[derive(Clone, Copy)]
+enum Then {
+    Close,
+    Stall,
+}
+
+/// A server that gives each request the next answer, and keeps what it was sent.
+struct Scripted {
+    base_url: String,
+    seen: Arc<Mutex<Vec<(String, Value)>>>,
+}
+
+impl Scripted {
+    async fn start(answers: Vec<(Vec<u8>, Then)>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let (heard, next) = (seen.clone(), AtomicUsize::new(0));
+        #[expect(clippy::disallowed_methods, reason = "a server for one test")]
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                heard.lock().await.push(received(&mut stream).await);
+                let answer = answers.get(next.fetch_add(1, Ordering::Relaxed));
+                let (bytes, then) = answer.cloned().unwrap_or_else(|| (Vec::new(), Then::Close));
+                let _ = stream.write_all(&bytes).await;
+                if let Then::Stall = then {
+                    // Until the client gives up.
+                    let _ = stream.read(&mut [0; 16]).await;
+                }
+            }
+        });
+        Self { base_url, seen }
+    }
+
+    fn model(&self, idle: Duration) -> OpenAi {
+        let config = OpenAiConfig {
+            name: "default".into(),
+            model: "m".into(),
+            base_url: Some(self.base_url.clone()),
+            api_key: Some("sk-secret-key".into()),
+            window: None,
+            max_output: Some(64),
+            strict_roles: false,
+        };
+        OpenAi::new(config, http::client_for(&self.base_url, idle).unwrap())
+    }
+}
+
+async fn received(stream: &mut TcpStream) -> (String, Value) {
+    let mut bytes = Vec::new();
+    loop {
+        let mut buffer = [0; 4096];
+        let read = stream.read(&mut buffer).await.unwrap();
+        bytes.extend_from_slice(&buffer[..read]);
+        let text = String::from_utf8_lossy(&bytes);
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let length: usize = length.and_then(|length| length.parse().ok()).unwrap_or(0);
+        if body.len() >= length {
+            return (head.to_owned(), serde_json::from_str(body).unwrap_or_default());
+        }
+    }
+}
+
+fn head(status: &str, headers: &str) -> String {
+    format!("HTTP/1.1 {status}\r\nconnection: close\r\n{headers}\r\n\r\n")
+}
+
+fn stream(body: &str) -> Vec<u8> {
+    format!("{}{body}", head("200 OK", "content-type: text/event-stream")).into_bytes()
+}
+
+fn refusal(status: &str, headers: &str, body: &str) -> (Vec<u8>, Then) {
+    let headers =
+        format!("content-type: application/json\r\n{headers}content-length: {}", body.len());
+    (format!("{}{body}", head(status, &headers)).into_bytes(), Then::Close)
+}
+
+const HELLO: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hel\"}}]}\n\n\
+    data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"lo.\"},\"finish_reason\":\"stop\"}]}\n\n";
+const DONE: &str = "data: [DONE]\n\n";
+
+fn hello() -> (Vec<u8>, Then) {
+    (stream(&format!("{HELLO}{DONE}")), Then::Close)
+}
+
+fn question() -> ModelRequest {
+    let spec = ToolSpec {
+        name: "memory".into(),
+        description: "Keeps.".into(),
+        schema: json!({"type": "object"}),
+    };
+    ModelRequest {
+        system: "Be kind.".into(),
+        tools: Arc::new([spec]),
+        messages: vec![Arc::new(atlas_core::message::Body::note("Hi."))],
+        strict_roles: false,
+        cache_key: "home-7".into(),
+    }
+}
+
+const IDLE: Duration = Duration::from_secs(20);
+const SHORT: Duration = Duration::from_millis(200);
+
+async fn asked(model: &OpenAi) -> (Result<Answer, ModelError>, String) {
+    let mut heard = String::new();
+    let answer = model.ask(&question(), &mut |Delta::Text(text)| heard.push_str(&text)).await;
+    (answer, heard)
+}
+
+#[tokio::test]
+async fn an_answer_is_heard_as_it_comes_and_given_whole() {
+    let server = Scripted::start(vec![hello()]).await;
+    let model = server.model(IDLE);
+    let (answer, heard) = asked(&model).await;
+    let answer = answer.unwrap();
+    assert_eq!((answer.text.as_str(), heard.as_str()), ("Hello.", "Hello."));
+    assert_eq!(answer.blocks.unwrap().signer, format!("openai|{}|m", server.base_url));
+    let (head, body) = server.seen.lock().await.remove(0);
+    assert!(head.starts_with("POST /v1/chat/completions "), "{head}");
+    assert!(head.contains("authorization: Bearer sk-secret-key"), "{head}");
+    assert_eq!(body["stream_options"]["include_usage"], true);
+    assert_eq!((&body["max_tokens"], &body["prompt_cache_key"]), (&json!(64), &json!("home-7")));
+}
+
+#[tokio::test]
+async fn an_end_without_done_is_an_end() {
+    let answers = vec![(stream(HELLO), Then::Close), (stream(HELLO), Then::Stall)];
+    let server = Scripted::start(answers).await;
+    let model = server.model(SHORT);
+    assert_eq!(asked(&model).await.0.unwrap().text, "Hello.");
+    // The server keeps the connection: nobody waits for it.
+    assert_eq!(asked(&model).await.0.unwrap().text, "Hello.");
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_off_is_no_answer() {
+    let half =
+        HELLO.split_once("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"lo").unwrap().0;
+    let chunked = format!(
+        "{}{:x}\r\n{half}\r\n",
+        head("200 OK", "content-type: text/event-stream\r\ntransfer-encoding: chunked"),
+        half.len()
+    );
+    let answers = vec![(stream(half), Then::Close), (chunked.into_bytes(), Then::Close)];
+    let server = Scripted::start(answers).await;
+    let model = server.model(IDLE);
+    for _ in 0..2 {
+        let (answer, heard) = asked(&model).await;
+        assert!(matches!(answer, Err(ModelError::Truncated(_))), "{answer:?}");
+        assert_eq!(heard, "Hel");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_stands_still_is_given_up() {
+    let answers =
+        vec![(stream("data: {\"choices\":[]}\n\n"), Then::Stall), (Vec::new(), Then::Stall)];
+    let server = Scripted::start(answers).await;
+    let model = server.model(SHORT);
+    for _ in 0..2 {
+        let why = asked(&model).await.0.unwrap_err();
+        assert!(
+            matches!(&why, ModelError::Unreachable(why) if why.contains("stood still")),
+            "{why}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_compressed_stream_is_read() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(format!("{HELLO}{DONE}").as_bytes()).unwrap();
+    let mut bytes =
+        head("200 OK", "content-type: text/event-stream\r\ncontent-encoding: gzip").into_bytes();
+    bytes.extend(encoder.finish().unwrap());
+    let server = Scripted::start(vec![(bytes, Then::Close)]).await;
+    assert_eq!(asked(&server.model(IDLE)).await.0.unwrap().text, "Hello.");
+}
+
+#[tokio::test]
+async fn nobody_at_the_address_is_unreachable_and_says_so() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
+    drop(listener);
+    let server = Scripted { base_url, seen: Arc::default() };
+    let why = asked(&server.model(IDLE)).await.0.unwrap_err();
+    assert!(
+        matches!(&why, ModelError::Unreachable(why) if why.contains("does not answer") && why.contains("refused")),
+        "{why}"
+    );
+}
+
+#[tokio::test]
+async fn a_busy_server_says_how_long_to_wait() {
+    let busy = refusal(
+        "429 Too Many Requests",
+        "retry-after: 3\r\n",
+        r#"{"error":{"message":"slow down"}}"#,
+    );
+    let server = Scripted::start(vec![busy]).await;
+    let why = asked(&server.model(IDLE)).await.0.unwrap_err();
+    assert_eq!(
+        why,
+        ModelError::Busy {
+            retry_after: Some(Duration::from_secs(3)),
+            reason: "429 slow down".into()
+        }
+    );
+}
+
+#[tokio::test]
+async fn a_field_that_is_refused_is_left_out_for_good() {
+    let unknown = refusal(
+        "400 Bad Request",
+        "",
+        r#"{"error":{"message":"Unknown parameter: 'prompt_cache_key'.","param":"prompt_cache_key"}}"#,
+    );
+    let limit = refusal(
+        "400 Bad Request",
+        "",
+        r#"{"error":{"message":"Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.","param":"max_tokens","code":"unsupported_parameter"}}"#,
+    );
+    let server = Scripted::start(vec![unknown, limit, hello(), hello()]).await;
+    let model = server.model(IDLE);
+    for _ in 0..2 {
+        assert_eq!(asked(&model).await.0.unwrap().text, "Hello.");
+    }
+    let seen = server.seen.lock().await;
+    assert_eq!(seen.len(), 4);
+    for (_, body) in &seen[2..] {
+        assert_eq!((body.get("prompt_cache_key"), body.get("max_tokens")), (None, None));
+        assert_eq!(body["max_completion_tokens"], 64);
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_that_teaches_nothing_is_given_once() {
+    let strict = refusal(
+        "400 Bad Request",
+        "",
+        r#"{"error":{"message":"Conversation roles must alternate"}}"#,
+    );
+    let server = Scripted::start(vec![strict.clone(), strict]).await;
+    let model = server.model(IDLE);
+    assert!(matches!(asked(&model).await.0, Err(ModelError::StrictRoles(_))));
+    let mut question = question();
+    question.strict_roles = true;
+    let again = model.ask(&question, &mut |_| {}).await;
+    assert!(matches!(again, Err(ModelError::Refused(_))), "{again:?}");
+    assert_eq!(server.seen.lock().await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_filter_that_refuses_the_question_is_an_end() {
+    let filter = refusal(
+        "400 Bad Request",
+        "",
+        r#"{"error":{"code":"content_filter","message":"filtered"}}"#,
+    );
+    let server = Scripted::start(vec![filter]).await;
+    assert_eq!(asked(&server.model(IDLE)).await.0.unwrap().end, End::ContentFilter);
+}
+
+#[tokio::test]
+async fn a_web_page_is_a_wrong_address() {
+    let page = format!("{}<html>", head("200 OK", "content-type: text/html; charset=utf-8"));
+    let server = Scripted::start(vec![(page.into_bytes(), Then::Close)]).await;
+    let why = asked(&server.model(IDLE)).await.0.unwrap_err().to_string();
+    assert!(why.contains("base_url"), "{why}");
+}
+
+#[tokio::test]
+async fn the_key_is_in_no_error() {
+    let echo = r#"{"error":{"message":"Incorrect API key provided: sk-secret-key."}}"#;
+    let server = Scripted::start(vec![
+        refusal("401 Unauthorized", "", echo),
+        refusal("401 Unauthorized", "", echo),
+    ])
+    .await;
+    let model = server.model(IDLE);
+    for why in [asked(&model).await.0.unwrap_err(), model.check().await.unwrap_err()] {
+        assert!(
+            matches!(&why, ModelError::Auth(_)) && !format!("{why:?}").contains("sk-secret"),
+            "{why:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_check_tells_what_the_server_has() {
+    let listed = |body: &str| refusal("200 OK", "", body);
+    let cases = [
+        (listed(r#"{"data":[{"id":"m"}]}"#), ""),
+        (listed(r#"{"data":[{"id":"m:latest"}]}"#), ""),
+        (listed(r#"{"data":[{"id":"models/m"}]}"#), ""),
+        (listed(r#"{"data":[{"id":"a"},{"id":"b"}]}"#), "it has a, b"),
+        (listed(r#"{"data":[]}"#), "it lists none"),
+        (refusal("404 Not Found", "", "{}"), "does not list its models"),
+    ];
+    let server = Scripted::start(cases.iter().map(|(answer, _)| answer.clone()).collect()).await;
+    let model = server.model(IDLE);
+    for (_, expected) in &cases {
+        let warnings = model.check().await.unwrap().join("\n");
+        assert!(
+            warnings.contains(expected) && warnings.is_empty() == expected.is_empty(),
+            "{warnings}"
+        );
+    }
+    assert!(server.seen.lock().await[0].0.starts_with("GET /v1/models "));
+    let elsewhere = Scripted::start(vec![listed("hello")]).await;
+    let why = elsewhere.model(IDLE).check().await.unwrap_err().to_string();
+    assert!(why.contains("base_url"), "{why}");
+}
+
+#[test]
+fn a_password_in_the_address_is_shown_nowhere() {
+    assert_eq!(without_password("http://me:secret@host:1/v1"), "http://host:1/v1");
+    assert_eq!(without_password("http://host/v1"), "http://host/v1");
+}
