@@ -24,7 +24,6 @@ use atlas_core::ports::{
 use reqwest::{Client, RequestBuilder, Response, Url, header};
 use secrecy::{ExposeSecret, SecretString};
 
-pub use self::calls::UNPARSED;
 use self::problem::{Problem, retry_after};
 use self::quirks::Quirks;
 use self::reader::Reader;

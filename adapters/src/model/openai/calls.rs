@@ -9,9 +9,9 @@ use uuid::Uuid;
 
 use super::merge::merge;
 
-/// Under this key stands what a model wrote as arguments and what is no JSON object. Servers refuse
-/// a transcript with broken arguments, so they are made sound once, before they are stored.
-pub const UNPARSED: &str = "_unparsed";
+/// Under this key stands what a model wrote as arguments and what is no JSON object, in messages that
+/// go to a server: servers refuse a transcript with broken arguments.
+const UNPARSED: &str = "_unparsed";
 
 /// The calls of one answer, growing.
 #[derive(Debug, Default)]
@@ -32,7 +32,8 @@ struct Growing {
     function_extra: Map<String, Value>,
 }
 
-/// A whole call: as core takes it, and as it stands in the message that is replayed.
+/// A whole call: as core takes it, and as it stands in the message that is replayed, where its
+/// arguments are sound.
 #[derive(Debug)]
 pub(super) struct Whole {
     pub(super) call: Call,
@@ -100,7 +101,7 @@ impl Calls {
         &mut self.growing[place]
     }
 
-    /// The calls, each with a name, an id of its own and sound arguments. Where the answer was cut,
+    /// The calls, each with a name and an id of its own. Where the answer was cut,
     /// a call whose arguments are not whole is left out: half a call is worth nothing.
     pub(super) fn finish(self, cut: bool) -> Vec<Whole> {
         let mut whole: Vec<Whole> = Vec::new();
@@ -140,10 +141,10 @@ impl Growing {
 
     fn finish(self) -> Whole {
         let name = self.name.trim().to_owned();
-        let arguments = sound(&self.arguments).into_owned();
+        let arguments = mended(&self.arguments).into_owned();
         let mut function = Map::new();
         function.insert("name".to_owned(), name.clone().into());
-        function.insert("arguments".to_owned(), arguments.clone().into());
+        function.insert("arguments".to_owned(), sound(&arguments).into());
         function.extend(self.function_extra);
         let mut json = Map::new();
         json.insert("id".to_owned(), self.id.clone().into());
@@ -154,12 +155,16 @@ impl Growing {
     }
 }
 
-/// Arguments that every server takes: a JSON object as it was written, `{}` for none, and anything
-/// else whole under [`UNPARSED`], where the tool's schema refuses it in words that the model reads.
+/// Arguments that every server takes: as [`mended`], and what is no JSON object whole under
+/// [`UNPARSED`]. The same for the stored message and for one that is made of its calls.
 pub(super) fn sound(arguments: &str) -> Cow<'_, str> {
-    if is_object(arguments) {
-        return arguments.into();
-    }
+    let mended = mended(arguments);
+    if is_object(&mended) { mended } else { json!({ UNPARSED: arguments }).to_string().into() }
+}
+
+/// Arguments as core takes them: as they were written, however broken, so that the model is told
+/// what is wrong with them. Only what can be meant in one way is mended.
+fn mended(arguments: &str) -> Cow<'_, str> {
     if arguments.trim().is_empty() {
         return "{}".into();
     }
@@ -169,7 +174,7 @@ pub(super) fn sound(arguments: &str) -> Cow<'_, str> {
     {
         return inner.into();
     }
-    json!({ UNPARSED: arguments }).to_string().into()
+    arguments.into()
 }
 
 fn is_object(text: &str) -> bool {
@@ -290,19 +295,22 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_made_sound() {
-        for (written, expected) in [
-            (json!({"x": 1}), "{\"x\":1}"),
-            (json!("{ \"x\": 1 }"), "{ \"x\": 1 }"),
-            (json!(""), "{}"),
-            (Value::Null, "{}"),
-            (json!("\"{\\\"x\\\":1}\""), "{\"x\":1}"),
-            (json!("{\"x\":"), "{\"_unparsed\":\"{\\\"x\\\":\"}"),
-            (json!("[1]"), "{\"_unparsed\":\"[1]\"}"),
-            (json!("remember it"), "{\"_unparsed\":\"remember it\"}"),
+    fn broken_arguments_reach_core_as_they_are_and_no_server() {
+        for (written, to_core, to_servers) in [
+            (json!({"x": 1}), r#"{"x":1}"#, r#"{"x":1}"#),
+            (json!(r#"{ "x": 1 }"#), r#"{ "x": 1 }"#, r#"{ "x": 1 }"#),
+            (json!(" "), "{}", "{}"),
+            (Value::Null, "{}", "{}"),
+            (json!(r#""{\"x\":1}""#), r#"{"x":1}"#, r#"{"x":1}"#),
+            (json!(r#"{"x":"#), r#"{"x":"#, r#"{"_unparsed":"{\"x\":"}"#),
+            (json!("[1]"), "[1]", r#"{"_unparsed":"[1]"}"#),
+            (json!("remember it"), "remember it", r#"{"_unparsed":"remember it"}"#),
         ] {
-            let made = calls(&[piece(Some(0), Some("a"), Some("memory"), written.clone())]);
-            assert_eq!(parts(&made), [("memory", expected)], "{written}");
+            let mut calls = Calls::default();
+            calls.add(piece(Some(0), Some("a"), Some("memory"), written.clone()));
+            let whole = calls.finish(false).remove(0);
+            assert_eq!(whole.call.arguments, to_core, "{written}");
+            assert_eq!(whole.json["function"]["arguments"], to_servers, "{written}");
         }
     }
 

@@ -1,12 +1,15 @@
 //! What `atlas check` asks a server: whether it answers, takes the key and knows the model.
 
 use atlas_core::ports::ModelError;
+use reqwest::Response;
 use serde_json::Value;
 
 use super::{Failure, OpenAi};
 
-/// The most bytes of a list of models that are read.
+/// The most bytes of a list that are read.
 const LIST: usize = 16 << 20;
+/// A context that a conversation with its instructions, tools and memory soon outgrows.
+const SMALL: u64 = 16_384;
 
 impl OpenAi {
     /// Asks the server for its models. Gives what is not wrong but should be known, one sentence
@@ -18,7 +21,7 @@ impl OpenAi {
     /// does not answer, any other as for a request.
     pub async fn check(&self) -> Result<Vec<String>, ModelError> {
         let request = self.client.get(format!("{}/models", self.base_url));
-        let mut response = match self.send(request).await {
+        let response = match self.send(request).await {
             Ok(response) => response,
             Err(Failure::Error(error)) => return Err(error),
             Err(Failure::Refusal(problem, _)) if matches!(problem.status, 404 | 405 | 501) => {
@@ -30,40 +33,63 @@ impl OpenAi {
             }
             Err(Failure::Refusal(problem, wait)) => return Err(problem.into_error(wait)),
         };
+        let list = self.json(response).await?;
+        let models = ["data", "models"].iter().find_map(|key| list.get(key)?.as_array());
+        let models = models.or(list.as_array()).map(Vec::as_slice).unwrap_or_default();
+        let Some(model) = models.iter().find(|model| self.is_this(model)) else {
+            return Ok(vec![self.missing(models)]);
+        };
+        let loaded = match context(model) {
+            None if model.get("owned_by").and_then(Value::as_str) == Some("library") => {
+                self.loaded_in_ollama().await
+            }
+            loaded => loaded,
+        };
+        Ok(loaded.and_then(|loaded| self.too_small(loaded)).into_iter().collect())
+    }
+
+    async fn json(&self, mut response: Response) -> Result<Value, ModelError> {
+        let no_list = || ModelError::Refused(self.no_list());
         let mut body = Vec::new();
         while let Some(bytes) = response.chunk().await.map_err(|error| self.lost(&error))? {
             if body.len() + bytes.len() > LIST {
-                return Err(ModelError::Refused(self.no_list()));
+                return Err(no_list());
             }
             body.extend_from_slice(&bytes);
         }
-        let list = serde_json::from_slice::<Value>(&body)
-            .map_err(|_| ModelError::Refused(self.no_list()))?;
-        Ok(self.judge(&list))
+        serde_json::from_slice(&body).map_err(|_| no_list())
+    }
+
+    /// The context with which Ollama has loaded the model, which its list does not tell. It cuts a
+    /// longer conversation without a word.
+    async fn loaded_in_ollama(&self) -> Option<u64> {
+        let root = self.base_url.strip_suffix("/v1")?;
+        let response = self.send(self.client.get(format!("{root}/api/ps"))).await.ok()?;
+        let list = self.json(response).await.ok()?;
+        let running = list.get("models")?.as_array()?;
+        context(running.iter().find(|model| self.is_this(model))?)
+    }
+
+    /// What to say of a context of this many tokens; None where it is enough.
+    fn too_small(&self, loaded: u64) -> Option<String> {
+        let wanted = self.info.window.map_or(SMALL, u64::from);
+        (loaded < wanted).then(|| {
+            format!(
+                "{} runs {} with a context of {loaded} tokens, fewer than {}: longer \
+                 conversations are cut without a word. Load it with more (for Ollama, start it with \
+                 OLLAMA_CONTEXT_LENGTH={}), or set window = {loaded}",
+                self.place(),
+                self.model,
+                self.info.window.map_or("a conversation soon has".to_owned(), |window| {
+                    format!("window = {window}")
+                }),
+                wanted.max(2 * SMALL),
+            )
+        })
     }
 
     fn no_list(&self) -> String {
         format!("{} answers, but not with a list of models; is base_url right?", self.place())
-    }
-
-    fn judge(&self, list: &Value) -> Vec<String> {
-        let models = ["data", "models"].iter().find_map(|key| list.get(key)?.as_array());
-        let models = models.or(list.as_array()).map(Vec::as_slice).unwrap_or_default();
-        let Some(model) = models.iter().find(|model| self.is_this(model)) else {
-            return vec![self.missing(models)];
-        };
-        let loaded = ["/max_model_len", "/loaded_context_length", "/meta/n_ctx"]
-            .iter()
-            .find_map(|path| model.pointer(path)?.as_u64());
-        match (loaded, self.info.window) {
-            (Some(loaded), Some(window)) if loaded < u64::from(window) => vec![format!(
-                "{} has loaded {} with a context of {loaded} tokens, but window = {window}; \
-                 load it with more, or set window = {loaded}",
-                self.place(),
-                self.model
-            )],
-            _ => Vec::new(),
-        }
     }
 
     /// Ollama leaves out `:latest`, Google's servers put `models/` in front.
@@ -83,6 +109,13 @@ impl OpenAi {
         };
         format!("{} does not list the model {}; {known}", self.place(), self.model)
     }
+}
+
+/// The context with which a server says that it has loaded the model.
+fn context(model: &Value) -> Option<u64> {
+    ["/max_model_len", "/loaded_context_length", "/meta/n_ctx", "/context_length"]
+        .iter()
+        .find_map(|path| model.pointer(path)?.as_u64())
 }
 
 fn id(model: &Value) -> Option<&str> {

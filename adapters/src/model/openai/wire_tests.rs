@@ -329,6 +329,30 @@ async fn a_check_tells_what_the_server_has() {
     assert!(why.contains("base_url"), "{why}");
 }
 
+#[tokio::test]
+async fn a_context_that_is_too_small_is_told_with_what_mends_it() {
+    let listed = |body: &str| refusal("200 OK", "", body);
+    let server = Scripted::start(vec![
+        listed(r#"{"data":[{"id":"m:latest","owned_by":"library"}]}"#),
+        listed(r#"{"models":[{"name":"m:latest","context_length":4096}]}"#),
+        listed(r#"{"data":[{"id":"m","max_model_len":8192}]}"#),
+        listed(r#"{"data":[{"id":"m","max_model_len":32768}]}"#),
+        listed(r#"{"data":[{"id":"m","owned_by":"library"}]}"#),
+        refusal("404 Not Found", "", "{}"),
+    ])
+    .await;
+    let model = server.model(IDLE);
+    let ollama = model.check().await.unwrap().join("\n");
+    assert!(
+        ollama.contains("4096 tokens") && ollama.contains("OLLAMA_CONTEXT_LENGTH=32768"),
+        "{ollama}"
+    );
+    assert!(model.check().await.unwrap().join("\n").contains("8192 tokens"));
+    assert!(model.check().await.unwrap().is_empty());
+    assert!(model.check().await.unwrap().is_empty());
+    assert!(server.seen.lock().await[1].0.starts_with("GET /api/ps "));
+}
+
 #[test]
 fn a_password_in_the_address_is_shown_nowhere() {
     assert_eq!(without_password("http://me:secret@host:1/v1"), "http://host:1/v1");
