@@ -1,7 +1,7 @@
 //! The chat-completions dialect, as Ollama, llama.cpp, vLLM, LM Studio, Groq, Mistral and many others
-//! speak it besides the company that made it. This file is the only one with I/O: [`request`] makes the bytes, [`reader`] and
-//! [`assemble`] make the answer, [`problem`] says what a failure means, [`quirks`] remembers what one
-//! server does not take.
+//! speak it besides the company that made it. I/O is here and in `check` alone: `request` makes the
+//! bytes, `reader`, `assemble` and `calls` make the answer, `problem` says what a failure means, and
+//! `quirks` remembers what one server does not take.
 
 mod assemble;
 mod calls;
