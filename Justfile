@@ -5,7 +5,7 @@ _default:
 
 # Everything but the tests: format, lints, docs, supply chain, unused dependencies, benches compile.
 ci: fmt clippy doc deny machete
-    cargo bench --workspace --no-run --quiet
+    cargo build --workspace --benches --quiet
 
 # The code is formatted.
 fmt:
@@ -29,8 +29,8 @@ machete:
 
 # The figures of docs/performance.md.
 bench:
+    cargo build --profile dist
     cargo bench --workspace
-    bash tests/benches/process.sh
 
 # The long campaigns, whole. CI runs a tenth of them with a fixed seed.
 soak:

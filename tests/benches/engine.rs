@@ -1,6 +1,7 @@
 //! What the engine itself costs, with a model and a platform in process and a real database
 //! (`synchronous = FULL`): from a stored event to the platform's call, and turns a second over many
 //! conversations. The figures go into `docs/performance.md`.
+#![expect(clippy::expect_used, reason = "a benchmark stops where it cannot measure")]
 
 use std::collections::BTreeSet;
 use std::hint::black_box;

@@ -45,6 +45,12 @@ impl Process {
         Self { name: name.to_owned(), child, stdin, written, readers, ended: None }
     }
 
+    /// The number that the system gave it.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Types a line.
     pub fn type_line(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().expect("an open input");
