@@ -42,6 +42,8 @@ pub struct Turn<'a> {
     pub attempt: u32,
     /// Somebody asked to stop.
     pub stop_requested: bool,
+    /// When this process took it up. The time that nobody worked at it does not count.
+    pub taken_up: DateTime<Utc>,
     /// The present instant.
     pub now: DateTime<Utc>,
 }
@@ -89,9 +91,7 @@ pub fn next(turn: &Turn<'_>) -> Step {
     match last_of(turn.messages, turn.open) {
         Some(Body::Assistant { .. }) => Step::Finish,
         _ if turn.open.notes.steps >= MAX_STEPS => Step::Stop(Why::Steps),
-        _ if turn.now - turn.open.opened_at >= Duration::minutes(MAX_MINUTES) => {
-            Step::Stop(Why::Time)
-        }
+        _ if turn.now - turn.taken_up >= Duration::minutes(MAX_MINUTES) => Step::Stop(Why::Time),
         _ => Step::AskModel,
     }
 }

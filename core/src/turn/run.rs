@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use tokio::sync::{Notify, watch};
 
 use crate::audience::SharedMemory;
@@ -47,6 +48,8 @@ pub(crate) struct Driver<'a> {
     pub(super) model: Arc<dyn ModelClient>,
     pub(super) system: Arc<str>,
     pub(super) loaded: Loaded,
+    /// When this process took the turn up.
+    pub(super) taken_up: DateTime<Utc>,
     /// The call results that are missing belong to another life of this turn.
     pub(super) resumed: bool,
     /// Tries of the present request.
@@ -95,6 +98,7 @@ pub(crate) async fn turn(
         system,
         loaded,
         resumed,
+        taken_up: engine.clock.now(),
         tries: 0,
         keep,
     };
@@ -148,6 +152,7 @@ impl Driver<'_> {
                 messages: &self.loaded.messages,
                 attempt: self.claim.attempt,
                 stop_requested: self.loaded.stop_requested,
+                taken_up: self.taken_up,
                 now: self.engine.clock.now(),
             });
             if *self.stop.borrow() {

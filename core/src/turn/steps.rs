@@ -65,10 +65,7 @@ impl Driver<'_> {
     /// The rest of the turn's time.
     fn time_left(&self) -> Duration {
         let whole = chrono::Duration::minutes(MAX_MINUTES);
-        let gone =
-            self.loaded.turn.as_ref().map_or_else(chrono::Duration::zero, |open| {
-                self.engine.clock.now() - open.opened_at
-            });
+        let gone = self.engine.clock.now() - self.taken_up;
         (whole - gone).to_std().unwrap_or_default()
     }
 

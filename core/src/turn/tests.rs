@@ -46,7 +46,14 @@ fn decide_in(open: &OpenTurn, bodies: Vec<Body>, change: impl FnOnce(&mut Turn<'
         .zip(1..)
         .map(|(body, seq)| Message { seq: Seq(seq), turn: Some(TurnId(7)), at: at(), body })
         .collect();
-    let mut turn = Turn { open, messages: &messages, attempt: 1, stop_requested: false, now: at() };
+    let mut turn = Turn {
+        open,
+        messages: &messages,
+        attempt: 1,
+        stop_requested: false,
+        taken_up: at(),
+        now: at(),
+    };
     change(&mut turn);
     next(&turn)
 }
@@ -93,6 +100,15 @@ fn the_bounds_hold_but_leave_no_call_without_a_result() {
 }
 
 #[test]
+fn the_time_that_a_process_was_down_does_not_count() {
+    let later = |turn: &mut Turn<'_>| {
+        turn.taken_up = at() + Duration::hours(1);
+        turn.now = at() + Duration::hours(1);
+    };
+    assert_eq!(decide(vec![said()], later), Step::AskModel);
+}
+
+#[test]
 fn the_third_failure_gives_up() {
     assert_eq!(decide(vec![said()], |turn| turn.attempt = 3), Step::AskModel);
     assert_eq!(decide(vec![said()], |turn| turn.attempt = 4), Step::Stop(Why::Failures));
@@ -104,7 +120,13 @@ fn messages_of_other_turns_do_not_count() {
     let other = Message { seq: Seq(1), turn: Some(TurnId(6)), at: at(), body: asked(&["z"]) };
     let mine = Message { seq: Seq(2), turn: Some(TurnId(7)), at: at(), body: said() };
     let messages = [other, mine];
-    let turn =
-        Turn { open: &open, messages: &messages, attempt: 1, stop_requested: false, now: at() };
+    let turn = Turn {
+        open: &open,
+        messages: &messages,
+        attempt: 1,
+        stop_requested: false,
+        taken_up: at(),
+        now: at(),
+    };
     assert_eq!(next(&turn), Step::AskModel);
 }
