@@ -2,4 +2,5 @@
 #![expect(clippy::expect_used, reason = "a test says what is wrong by failing")]
 
 mod architecture;
+mod memory;
 mod store;
