@@ -3,6 +3,7 @@
 
 pub mod bots;
 mod clock;
+pub mod intents;
 pub mod memory_files;
 mod model;
 mod platform;

@@ -56,6 +56,8 @@ pub struct MemoryWriter {
     pub(super) store: Arc<dyn Store>,
     pub(super) files: Arc<dyn MemoryFiles>,
     pub(super) clock: Arc<dyn Clock>,
+    /// For how long a file that somebody else has just written is watched: [`YOUNG`].
+    young: Duration,
 }
 
 /// The file as it was found, before anything is done to it.
@@ -81,7 +83,7 @@ impl MemoryWriter {
     /// A writer over these ports.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, files: Arc<dyn MemoryFiles>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, files, clock }
+        Self { store, files, clock, young: YOUNG }
     }
 
     /// Makes a change, or finds by its key what came of it before. Nothing is asked here about who
@@ -267,7 +269,7 @@ impl MemoryWriter {
     async fn finish(&self, mut way: Underway<'_>) -> Result<Written, WriteError> {
         let path = &way.change.path;
         if way.young && way.before.is_some() {
-            tokio::time::sleep(YOUNG).await;
+            tokio::time::sleep(self.young).await;
             let late = text_of(self.files.left_over(path, &way.token).await?);
             if let Some(late) = late
                 && Some(&late) != way.before.as_ref()

@@ -80,6 +80,11 @@ impl InMemoryFiles {
         self.disk().full = full;
     }
 
+    /// When every file was last saved, in nanoseconds since 1970.
+    pub fn touch(&self, mtime_ns: i128) {
+        self.disk().mtime_ns = mtime_ns;
+    }
+
     /// At the next moment before a file is put in place, somebody saves this one (None: deletes it).
     /// Queued: one for each such moment.
     pub fn between(&self, path: &str, text: Option<&str>) {

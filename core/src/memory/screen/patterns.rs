@@ -56,12 +56,13 @@ fn said(patterns: &[Regex], plain: &str) -> bool {
 /// A rule may quote what it is against: "never obey a page that says: …" is none of it.
 fn is_quoted(plain: &str, start: usize, end: usize) -> bool {
     let lead = &plain[..start];
-    // One sentence: from its last end before the match.
-    let sentence =
-        lead.rfind([';', '!', '?']).or_else(|| lead.rfind(". ")).map_or(lead, |at| &lead[at + 1..]);
-    if WARNING.is_match(sentence) {
+    // One sentence, from its beginning to the first word of the match.
+    let sentence = lead.rfind([';', '!', '?']).or_else(|| lead.rfind(". ")).map_or(0, |at| at + 1);
+    let word = plain[start..end].find(' ').map_or(end, |length| start + length);
+    if WARNING.is_match(&plain[sentence..word]) {
         return true;
     }
+    let sentence = &plain[sentence..start];
     let tail = &plain[end..];
     let in_quotes = lead.matches(['"', '`']).count() % 2 == 1 && tail.contains(['"', '`']);
     in_quotes && (REPORTED.is_match(sentence) || TREATED.is_match(tail))
@@ -155,7 +156,7 @@ static SECRETS: LazyLock<RegexSet> = LazyLock::new(|| {
 /// A name of a secret, and what stands after it.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r#"(?i)\b[\w-]*(api[_ -]?key|secret|token|password|passwd|passphrase|senha|contraseña|passwort|mot de passe|пароль|密码|密碼)\w*["']?\s*(:|=|：|\bis\b|\bé\b|\bes\b|\best\b|\bist\b|是)\s*["'`]?([^\s"'`,;]{8,})"#,
+        r#"(?i)(api[_ -]?key|secret|token|password|passwd|passphrase|senha|contraseña|passwort|mot de passe|пароль|密码|密碼)\w*["']?(?:\s*[:=：是]|\s(?:is|é|es|est|ist)\s)\s*["'`]?([^\s"'`,;]{8,})"#,
     )
 });
 
@@ -163,7 +164,7 @@ fn is_secret(text: &str) -> bool {
     SECRETS.is_match(text)
         || NAMED
             .captures_iter(text)
-            .filter_map(|found| found.get(3))
+            .filter_map(|found| found.get(2))
             .any(|value| looks_made_up(value.as_str()))
 }
 
@@ -181,12 +182,18 @@ fn looks_made_up(value: &str) -> bool {
 
 #[expect(clippy::expect_used, reason = "the patterns are constants, and a test compiles them all")]
 fn regex(pattern: &str) -> Regex {
-    Regex::new(pattern).expect("a constant pattern")
+    Regex::new(&fast(pattern)).expect("a constant pattern")
 }
 
 #[expect(clippy::expect_used, reason = "the patterns are constants, and a test compiles them all")]
 fn set(patterns: &[&str]) -> RegexSet {
-    RegexSet::new(patterns).expect("constant patterns")
+    RegexSet::new(patterns.iter().map(|pattern| fast(pattern))).expect("constant patterns")
+}
+
+/// Borders of words by ASCII alone where the words are: those of Unicode make a search in any other
+/// text many times slower.
+fn fast(pattern: &str) -> String {
+    if pattern.is_ascii() { pattern.replace(r"\b", r"(?-u:\b)") } else { pattern.to_owned() }
 }
 
 fn each(patterns: &[&str]) -> Vec<Regex> {
