@@ -4,6 +4,10 @@
 //! only when something changed. What the memory holds is not here: see
 //! [`memory::documents`](crate::memory::documents).
 
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::{Mutex, PoisonError};
+
 use crate::audience::Audience;
 use crate::bot::{Bot, split_front_matter};
 use crate::memory::documents::middle_out;
@@ -37,6 +41,9 @@ const WHOLE: usize = 20_000;
 const HEAD: usize = 14_000;
 const TAIL: usize = 4_000;
 
+/// Texts that are remembered as seen.
+const REMEMBERED: usize = 256;
+
 /// The instructions of a bot's conversation.
 ///
 /// # Errors
@@ -57,30 +64,41 @@ async fn soul(files: &dyn MemoryFiles, bot: &Bot) -> Result<String, FileError> {
     let path = levels::mission(bot);
     let text = match files.read(&path).await {
         Ok(FileState::Text(text)) => text,
-        Ok(FileState::Missing) => {
-            tracing::warn!(file = %path, "There is no soul or mission; the default stands in");
-            return Ok(stand_in());
-        }
+        Ok(FileState::Missing) => return Ok(stand_in(&path, "there is none")),
         Err(error @ FileError::BadPath(_)) => return Err(error),
-        Err(error) => {
-            tracing::warn!(file = %path, %error, "The soul or mission cannot be read; the default stands in");
-            return Ok(stand_in());
-        }
+        Err(error) => return Ok(stand_in(&path, &error.to_string())),
     };
     let body = if bot.is_main() { text.as_str() } else { split_front_matter(&text).1 };
     let body = body.trim_start_matches('\u{feff}').trim_matches(['\n', '\r']);
     if body.trim().is_empty() {
-        tracing::warn!(file = %path, "The soul or mission is blank; the default stands in");
-        return Ok(stand_in());
+        return Ok(stand_in(&path, "it is blank"));
     }
-    if let Some(kind) = screen::screen(body) {
+    if first_time(body)
+        && let Some(kind) = screen::screen(body)
+    {
         tracing::warn!(file = %path, %kind, "The soul or mission looks like an attack; it is loaded all the same");
     }
     Ok(shortened(&path, body))
 }
 
-fn stand_in() -> String {
+fn stand_in(path: &str, why: &str) -> String {
+    if first_time(&format!("{path}: {why}")) {
+        tracing::warn!(file = %path, why, "The default stands in for the soul or mission");
+    }
     DEFAULT_SOUL.trim_end().to_owned()
+}
+
+/// Whether this process sees a text for the first time. The instructions are re-read at every turn:
+/// what is said about a text is said once, and a long soul is screened once.
+fn first_time(text: &str) -> bool {
+    static SEEN: Mutex<BTreeSet<u64>> = Mutex::new(BTreeSet::new());
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if seen.len() >= REMEMBERED {
+        seen.clear();
+    }
+    seen.insert(hasher.finish())
 }
 
 fn shortened(path: &str, body: &str) -> String {
@@ -88,7 +106,9 @@ fn shortened(path: &str, body: &str) -> String {
     if chars <= WHOLE {
         return body.to_owned();
     }
-    tracing::warn!(file = %path, chars, "The soul or mission is longer than 20,000 characters; its middle is left out");
+    if first_time(&format!("{path} is too long: {chars}")) {
+        tracing::warn!(file = %path, chars, "The soul or mission is longer than 20,000 characters; its middle is left out");
+    }
     let note = format!(
         "[… {} characters of {path} are left out here: it is longer than {}. …]",
         thousands(chars - HEAD - TAIL),

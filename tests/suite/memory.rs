@@ -13,8 +13,8 @@ use atlas_core::change::{Change, Operation, Target};
 use atlas_core::memory::entries::Entries;
 use atlas_core::memory::{MemoryWriter, Written};
 use atlas_core::ports::{
-    FileError, FileState, Intended, IntentState, MemoryFiles, NewIntent, Origin, Placed, Store,
-    SystemClock,
+    Clock, FileError, FileState, Intended, IntentState, MemoryFiles, NewIntent, Origin, Placed,
+    Store,
 };
 use atlas_tests::contract::memory_files::Home;
 use chrono::{DateTime, Utc};
@@ -33,7 +33,7 @@ impl Folder {
     /// One more process on this home.
     async fn process(&self) -> Result<(Arc<dyn Store>, MemoryWriter)> {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&self.path("atlas.db")).await?);
-        let writer = MemoryWriter::new(store.clone(), self.open(), Arc::new(SystemClock));
+        let writer = MemoryWriter::new(store.clone(), self.open(), Arc::new(Fixed));
         Ok((store, writer))
     }
 
@@ -74,6 +74,15 @@ fn folder() -> Folder {
 atlas_tests::memory_files_contract!(crate::memory::folder());
 
 const PROFILE: &str = "memory/USER.md";
+
+/// Some time: far from any file's, so that none counts as being written at this moment.
+struct Fixed;
+
+impl Clock for Fixed {
+    fn now(&self) -> DateTime<Utc> {
+        at()
+    }
+}
 
 fn at() -> DateTime<Utc> {
     DateTime::from_timestamp(1_796_000_000, 0).expect("an instant")
@@ -240,7 +249,8 @@ async fn two_processes_and_an_editor_lose_nothing() -> Result<()> {
             let entry = format!("hand {n:02}");
             let text = if text.is_empty() { entry } else { format!("{text}§\n{entry}\n") };
             save(&path, text.as_bytes())?;
-            std::thread::yield_now();
+            // The next save comes after somebody else's write, or after a while without one.
+            (0..100_000).find(|_| fs::read(&path).is_ok_and(|now| now != text.as_bytes()));
         }
         Ok(())
     });

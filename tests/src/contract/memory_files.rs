@@ -32,7 +32,7 @@ pub trait Home: Send + Sync {
 #[macro_export]
 macro_rules! memory_files_contract {
     ($make:expr) => {
-        $crate::memory_files_contract!(@each $make:
+        $crate::memory_files_contract!(@each $make;
             a_missing_file_is_no_error,
             what_is_placed_is_read_back,
             a_new_file_replaces_nothing_that_appeared,
@@ -51,7 +51,7 @@ macro_rules! memory_files_contract {
             text_of_any_kind_comes_back_as_it_was,
         );
     };
-    (@each $make:expr: $($fact:ident),+ $(,)?) => {
+    (@each $make:expr; $($fact:ident),+ $(,)?) => {
         $(
             #[tokio::test]
             async fn $fact() -> anyhow::Result<()> {
