@@ -18,6 +18,9 @@ mod outbox;
 mod turns;
 mod writer;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 
 use async_trait::async_trait;

@@ -95,7 +95,7 @@ impl Said<'_> {
 
 /// One trip to the database. Each statement looks first whether the event is there, so that a
 /// duplicate changes nothing. A conversation may become shared and never private again.
-const STORE_SAID: &str = "\
+pub(super) const STORE_SAID: &str = "\
 INSERT INTO conversations (bot_id, account, chat, audience, created_at)
 SELECT $3, $4, $5, $6, $7
 WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE account = $1 AND key = $2)

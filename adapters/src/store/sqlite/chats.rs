@@ -42,7 +42,7 @@ pub(super) async fn is_quiet(readers: &SqlitePool, place: &ChatKey) -> Result<bo
 }
 
 /// The conversation, the chat's row, and everything that is still to be done go along.
-const MOVE: &str = "\
+pub(super) const MOVE: &str = "\
 UPDATE conversations SET chat = $3 WHERE account = $1 AND chat = $2;
 UPDATE OR REPLACE chats SET chat = $3 WHERE account = $1 AND chat = $2;
 UPDATE inbox SET chat = $3 WHERE account = $1 AND chat = $2 AND open = 1;
@@ -50,7 +50,7 @@ UPDATE outbox SET chat = $3 WHERE account = $1 AND chat = $2 AND open = 1";
 
 /// The new chat was written in before its move was known: what waits there joins the older
 /// conversation, and what was said there stays under a name of its own.
-const STEP_ASIDE: &str = "\
+pub(super) const STEP_ASIDE: &str = "\
 UPDATE inbox SET conversation_id = $1 WHERE conversation_id = $2 AND open = 1 AND turn_id IS NULL;
 UPDATE conversations SET chat = chat || '#' || id WHERE id = $2";
 

@@ -8,6 +8,7 @@ use sqlx::{SqliteConnection, SqlitePool};
 use super::error::store_error;
 use crate::store::sql::{Record, micros};
 
+/// CROSS JOIN, since `SQLite` keeps its order: the little that is to be done comes first.
 pub(super) const OPEN_WORK: &str = "\
 SELECT DISTINCT c.id, c.holder, t.id IS NOT NULL AS turn_open, w.accepted_by, w.account
 FROM (
@@ -15,7 +16,7 @@ FROM (
     UNION
     SELECT conversation_id FROM inbox WHERE open = 1 AND turn_id IS NULL AND kind = 'turn'
 ) work
-JOIN conversations c ON c.id = work.conversation_id
+CROSS JOIN conversations c ON c.id = work.conversation_id
 LEFT JOIN turns t ON t.conversation_id = c.id AND t.ended_at IS NULL
 LEFT JOIN inbox w ON w.conversation_id = c.id
     AND w.open = 1 AND w.turn_id IS NULL AND w.kind = 'turn'

@@ -32,7 +32,7 @@ pub(super) async fn pending(readers: &SqlitePool) -> Result<Vec<PendingCommand>,
 }
 
 /// Only an open turn can be asked to stop.
-const STOP: &str = "\
+pub(super) const STOP: &str = "\
 UPDATE conversations SET stop_requested = 1
 WHERE id = $1 AND EXISTS (
     SELECT 1 FROM turns WHERE conversation_id = $1 AND ended_at IS NULL

@@ -19,7 +19,7 @@ struct StoredClaim {
     attempt: u32,
 }
 
-const BY_KEY: &str = "\
+pub(super) const BY_KEY: &str = "\
 SELECT id, key, bot_id, conversation_id, claim, path, origin, state, at, reply, before, after
 FROM memory_intents WHERE key = $1";
 

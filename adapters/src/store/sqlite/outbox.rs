@@ -102,7 +102,7 @@ fn delivery(row: &SqliteRow) -> Result<(i64, i64, Delivery), StoreError> {
 }
 
 /// A try that began counts once, whoever stamped it.
-const ATTEMPTING: &str = "\
+pub(super) const ATTEMPTING: &str = "\
 UPDATE outbox SET attempts = attempts + (attempted_at IS NULL), attempted_at = $3
 WHERE id = $1 AND fence = $2 AND open = 1 AND holder IS NOT NULL";
 
@@ -122,7 +122,7 @@ pub(super) async fn attempting(
     if done.rows_affected() == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
 }
 
-const PART_SENT: &str = "\
+pub(super) const PART_SENT: &str = "\
 UPDATE outbox SET sent = json_insert(sent, '$[#]', $3), attempts = 0, attempted_at = NULL,
     unknown_since = NULL
 WHERE id = $1 AND fence = $2 AND open = 1 AND holder IS NOT NULL";
@@ -143,19 +143,19 @@ pub(super) async fn part_sent(
     if done.rows_affected() == 0 { Err(StoreError::ClaimLost) } else { Ok(()) }
 }
 
-const CLOSE: &str = "\
+pub(super) const CLOSE: &str = "\
 UPDATE outbox SET open = 0, holder = NULL, attempted_at = NULL, settled_at = $3, outcome = $4,
     reason = $5
 WHERE id = $1 AND fence = $2 AND open = 1 AND holder IS NOT NULL";
 
-const RETRY: &str = "\
+pub(super) const RETRY: &str = "\
 UPDATE outbox SET holder = NULL, due_at = $4, reason = $5,
     unknown_since = CASE WHEN $6 THEN coalesce(unknown_since, attempted_at, $3)
         ELSE unknown_since END,
     attempted_at = NULL
 WHERE id = $1 AND fence = $2 AND open = 1 AND holder IS NOT NULL";
 
-const GIVE_BACK: &str = "\
+pub(super) const GIVE_BACK: &str = "\
 UPDATE outbox SET holder = NULL, attempts = max(attempts - (attempted_at IS NOT NULL), 0),
     attempted_at = NULL
 WHERE id = $1 AND fence = $2 AND open = 1 AND holder IS NOT NULL";
@@ -203,7 +203,7 @@ pub(super) async fn settle(
 }
 
 /// What the bot is told at its next turn: an inbound row of the delivery's conversation, once.
-const NOTE: &str = "\
+pub(super) const NOTE: &str = "\
 INSERT INTO inbox (account, key, platform, accepted_by, at, kind, open, bot_id, conversation_id,
     chat, line, raw)
 SELECT o.account, $3, '', o.holder, $4, 'note', 1, c.bot_id, c.id, o.chat, $5, ''

@@ -135,7 +135,7 @@ pub(super) async fn commit_step(
     insert(connection, claim, &place, step.at, messages, false).await
 }
 
-const COUNT: &str = "\
+pub(super) const COUNT: &str = "\
 INSERT INTO usage (bot_id, conversation_id, turn_id, at, model, purpose,
     input, cached, cache_write, output)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
@@ -210,7 +210,7 @@ UPDATE conversations SET next_seq = next_seq + $4
 WHERE id = $1 AND holder = $2 AND fence = $3
 RETURNING id, bot_id, next_seq - $4 AS first";
 
-const NEXT_EPISODE: &str = "\
+pub(super) const NEXT_EPISODE: &str = "\
 UPDATE episodes SET closed_at = $3, archived_to = $4
 WHERE conversation_id = $2 AND closed_at IS NULL;
 INSERT INTO episodes (bot_id, conversation_id, number, first_seq, opened_at)
