@@ -88,6 +88,9 @@ async fn plan(connection: &mut SqliteConnection, statement: &str) -> Vec<String>
 async fn nothing_that_grows_is_read_from_end_to_end() {
     let (_folder, store) = opened().await;
     let mut connection = store.readers.acquire().await.unwrap();
+    // An insert into a table that others refer to plans to look for their rows, and does so only
+    // after a deferred violation, which there is none of here. No row of such a table is deleted.
+    sqlx::query("PRAGMA foreign_keys = OFF").execute(&mut *connection).await.unwrap();
     for statement in GROWING.iter().flat_map(|sql| sql.split(';')) {
         let steps = plan(&mut connection, statement).await;
         assert!(!steps.is_empty() || statement.contains("VALUES"), "no plan for {statement}");
