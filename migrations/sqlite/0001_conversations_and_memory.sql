@@ -176,7 +176,7 @@ CREATE TABLE memory_intents (
     before          TEXT,
     after           TEXT    NOT NULL
 ) STRICT;
-CREATE INDEX memory_intents_open ON memory_intents (path, id) WHERE state = 'open';
+CREATE INDEX memory_intents_open ON memory_intents (id) WHERE state = 'open';
 
 CREATE TABLE memory_history (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
