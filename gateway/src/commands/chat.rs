@@ -18,8 +18,10 @@ use atlas_config::{BotConfig, Config, Model, Provider};
 use atlas_core::bot::MAIN;
 use atlas_core::ids::BotName;
 use atlas_core::ports::StoreError;
+use tokio::signal::unix::{Signal, SignalKind};
 use tokio::time::{sleep, timeout};
 
+use super::run::hear;
 use super::{Context, Failure};
 use crate::app::{App, Options, Seat};
 use crate::running::Running;
@@ -45,9 +47,8 @@ pub(super) async fn run(arguments: Arguments, context: Context) -> Result<ExitCo
     let at_prompt =
         arguments.messages.is_empty() && io::stdin().is_terminal() && io::stdout().is_terminal();
     if at_prompt {
-        let history = config.home.join("history");
-        let (prompt, printer) = prompt::Prompt::new(history)?;
-        let talk = Talk::begin(config, bot.name, printer, context).await?;
+        let prompt = prompt::Prompt::new(config.home.join("history"))?;
+        let talk = Talk::begin(config, bot.name, prompt.printer(), context).await?;
         print::note(&format!("{greeting}\n/help lists the commands, Ctrl-D leaves."));
         left_over::print(&talk, false).await?;
         return prompt.run(talk).await;
@@ -96,13 +97,15 @@ struct Talk {
     terminal: Arc<Terminal>,
 }
 
-/// What ended a wait.
+/// How a wait for an answer ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waited {
     /// Nothing is under way any more.
-    Quiet,
-    /// Somebody wants to stop.
-    Interrupted,
+    Answered,
+    /// Somebody stopped it, and it has stopped.
+    Stopped,
+    /// Somebody does not even wait for that.
+    Left,
 }
 
 impl Talk {
@@ -150,8 +153,37 @@ impl Talk {
         }
     }
 
+    /// Waits for the answer. An interruption stops the turn, a second one does not wait for that.
+    async fn answered(&self, signals: &mut Signals) -> Result<Waited, Failure> {
+        tokio::select! {
+            quiet = self.quiet() => return quiet.map(|()| Waited::Answered),
+            () = signals.next() => print::note("Stopping. Once more leaves at once."),
+        }
+        self.say("/stop").await?;
+        tokio::select! {
+            quiet = self.quiet() => quiet.map(|()| Waited::Stopped),
+            () = signals.next() => Ok(Waited::Left),
+        }
+    }
+
     async fn end(self) {
         self.running.end_within(PATIENCE).await;
+    }
+}
+
+/// SIGINT and SIGTERM.
+struct Signals(Signal, Signal);
+
+impl Signals {
+    fn hear() -> Result<Self, Failure> {
+        Ok(Self(hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?))
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.0.recv() => {}
+            _ = self.1.recv() => {}
+        }
     }
 }
 

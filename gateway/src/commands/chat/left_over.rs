@@ -55,7 +55,7 @@ fn show(delivery: &Delivery, aside: bool) {
     let mark = if delivery.unsettled_since.is_some() { "♻︎ " } else { "" };
     let text = format!("{mark}{}", delivery.new.text);
     if aside {
-        return print::note(&text);
+        return print::note(&print::plain(&text));
     }
     let new = &delivery.new;
     let (id, to) = (new.id, new.to.clone());

@@ -48,11 +48,16 @@ impl Printer for Streams {
 /// Prints a message to the stream where its kind belongs.
 pub(super) fn print(message: &Outgoing) -> io::Result<()> {
     match message.kind {
-        DeliveryKind::Answer => line(&mut io::stdout().lock(), &message.text),
+        DeliveryKind::Answer => line(&mut io::stdout().lock(), &plain(&message.text)),
         DeliveryKind::Failure | DeliveryKind::Notice => {
-            line(&mut io::stderr().lock(), &message.text)
+            line(&mut io::stderr().lock(), &plain(&message.text))
         }
     }
+}
+
+/// The text without what a terminal takes for an order: a model may repeat anything it has read.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
 /// Says something beside the conversation.
@@ -64,4 +69,15 @@ pub(super) fn note(text: &str) {
 fn line(stream: &mut impl Write, text: &str) -> io::Result<()> {
     writeln!(stream, "{text}")?;
     stream.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::plain;
+
+    #[test]
+    fn a_terminal_is_given_no_orders() {
+        assert_eq!(plain("a\tb\n**ü** 🐈"), "a\tb\n**ü** 🐈");
+        assert_eq!(plain("\u{1b}]0;title\u{7}x\u{9b}31my\r"), "]0;titlex31my");
+    }
 }

@@ -1,28 +1,31 @@
-//! Talking at a prompt, with history. One can write while an answer is on its way; it then joins.
+//! Talking at a prompt, with history. It asks for the next line when the last one is answered; what
+//! is typed meanwhile waits in the terminal.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use atlas_adapters::terminal::Printer;
 use atlas_core::ports::Outgoing;
 use rustyline::error::ReadlineError;
-use rustyline::{Config, DefaultEditor, ExternalPrinter};
-use tokio::signal::unix::SignalKind;
+use rustyline::{Config, DefaultEditor};
 use tokio::sync::mpsc;
 
-use super::{Failure, Talk, print};
-use crate::commands::run::hear;
+use super::{Failure, Signals, Talk, Waited, print};
 
 /// Lines that the history keeps.
 const HISTORY: usize = 1000;
+
+const PROMPT: &str = "> ";
 
 /// A prompt that has not begun to ask.
 pub(super) struct Prompt {
     editor: DefaultEditor,
     history: PathBuf,
+    asking: Arc<AtomicBool>,
 }
 
 /// What somebody did at the prompt.
@@ -35,24 +38,25 @@ enum Typed {
 }
 
 impl Prompt {
-    /// A prompt on this terminal, and what prints above it.
-    pub(super) fn new(history: PathBuf) -> Result<(Self, Arc<dyn Printer>), Failure> {
+    /// A prompt on this terminal.
+    pub(super) fn new(history: PathBuf) -> Result<Self, Failure> {
         let broken = |error: ReadlineError| {
             Failure::new(
                 format!("This terminal cannot show a prompt: {error}."),
                 "Pipe lines into `atlas chat`, or send a text with -m.",
             )
         };
-        let config = Config::builder()
-            .max_history_size(HISTORY)
-            .map_err(broken)?
-            .auto_add_history(true)
-            .build();
+        let config = Config::builder().max_history_size(HISTORY).map_err(broken)?;
+        let config = config.auto_add_history(true).build();
         let mut editor = DefaultEditor::with_config(config).map_err(broken)?;
-        let above = editor.create_external_printer().map_err(broken)?;
         // The first time there is none.
         let _ = editor.load_history(&history);
-        Ok((Self { editor, history }, Arc::new(Above(Mutex::new(above)))))
+        Ok(Self { editor, history, asking: Arc::default() })
+    }
+
+    /// What prints beside this prompt.
+    pub(super) fn printer(&self) -> Arc<dyn Printer> {
+        Arc::new(Beside { asking: self.asking.clone() })
     }
 
     /// Talks until somebody leaves.
@@ -69,11 +73,13 @@ impl Prompt {
     /// leave the terminal as line editing needs it and nobody else.
     fn read(mut self, typed: &mpsc::Sender<Typed>, mut asked: mpsc::Receiver<()>) {
         while asked.blocking_recv().is_some() {
-            let read = match self.editor.readline("> ") {
+            self.asking.store(true, Ordering::SeqCst);
+            let read = match self.editor.readline(PROMPT) {
                 Ok(line) => Typed::Line(line),
                 Err(ReadlineError::Interrupted) => Typed::Interrupt,
                 Err(_) => Typed::End,
             };
+            self.asking.store(false, Ordering::SeqCst);
             save(&mut self.editor, &self.history);
             if typed.blocking_send(read).is_err() {
                 return;
@@ -93,45 +99,49 @@ async fn converse(
     lines: &mut mpsc::Receiver<Typed>,
     ask: &mpsc::Sender<()>,
 ) -> Result<(), Failure> {
-    let mut terminated = hear(SignalKind::terminate())?;
+    let mut signals = Signals::hear()?;
     let mut interrupted = false;
     while ask.send(()).await.is_ok() {
         let typed = tokio::select! {
             typed = lines.recv() => typed.unwrap_or(Typed::End),
-            _ = terminated.recv() => return Ok(()),
+            () = signals.next() => return Ok(()),
         };
-        let twice = interrupted && matches!(typed, Typed::Interrupt);
-        interrupted = matches!(typed, Typed::Interrupt);
-        match typed {
+        let before = std::mem::replace(&mut interrupted, matches!(typed, Typed::Interrupt));
+        let line = match typed {
             Typed::End => return Ok(()),
-            Typed::Interrupt if twice => return Ok(()),
-            Typed::Interrupt => interrupt(talk).await?,
-            Typed::Line(line) => match line.trim() {
-                "" => {}
-                "/quit" => return Ok(()),
-                _ => talk.say(&line).await?,
-            },
+            Typed::Interrupt if before => return Ok(()),
+            Typed::Interrupt => {
+                print::note("Ctrl-C once more, Ctrl-D or /quit leaves.");
+                continue;
+            }
+            Typed::Line(line) => line,
+        };
+        match line.trim() {
+            "" => continue,
+            "/quit" => return Ok(()),
+            _ => talk.say(&line).await?,
+        }
+        if talk.answered(&mut signals).await? == Waited::Left {
+            return Ok(());
         }
     }
     Ok(())
 }
 
-/// The first Ctrl-C: stops what is under way, or says how to leave.
-async fn interrupt(talk: &Talk) -> Result<(), Failure> {
-    if talk.is_quiet().await? {
-        print::note("Ctrl-C once more, Ctrl-D or /quit leaves.");
-        return Ok(());
-    }
-    print::note("Stopping. Ctrl-C once more leaves.");
-    talk.say("/stop").await
+/// Prints where the terminal is, at a prompt or not.
+struct Beside {
+    asking: Arc<AtomicBool>,
 }
 
-/// Prints above the line that is being typed.
-struct Above<P>(Mutex<P>);
-
-impl<P: ExternalPrinter + Send + 'static> Printer for Above<P> {
+impl Printer for Beside {
     fn print(&self, message: &Outgoing) -> io::Result<()> {
-        let mut printer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        printer.print(format!("{}\n", message.text)).map_err(io::Error::other)
+        if !self.asking.load(Ordering::SeqCst) {
+            return print::print(message);
+        }
+        // Over the prompt, which is shown again below. A line's end needs its own return there.
+        let text = print::plain(&message.text).replace('\n', "\r\n");
+        let mut out = io::stdout().lock();
+        write!(out, "\r\x1b[K{text}\r\n{PROMPT}")?;
+        out.flush()
     }
 }

@@ -5,12 +5,10 @@ use std::io::{self, BufRead};
 use std::process::ExitCode;
 use std::thread;
 
-use tokio::signal::unix::{Signal, SignalKind};
 use tokio::sync::mpsc;
 
 use super::print::Streams;
-use super::{Failure, Talk, Waited, print};
-use crate::commands::run::hear;
+use super::{Failure, Signals, Talk, Waited};
 
 /// What is to be said.
 pub(super) enum Lines {
@@ -97,43 +95,14 @@ async fn say_all(talk: &Talk, mut lines: Lines, streams: &Streams) -> Result<End
             _ => talk.say(&line).await?,
         }
         let waited = tokio::select! {
-            waited = answered(talk, &mut signals) => waited?,
+            waited = talk.answered(&mut signals) => waited?,
             _ = closed.wait_for(|closed| *closed) => return Ok(End::Unread),
         };
-        if waited == Waited::Interrupted {
+        if waited != Waited::Answered {
             return Ok(End::Interrupted);
         }
         if streams.failures() > 0 && lines.end_on_failure() {
             return Ok(End::Said);
-        }
-    }
-}
-
-/// Waits for the answer. An interruption stops the turn, a second one does not wait for that.
-async fn answered(talk: &Talk, signals: &mut Signals) -> Result<Waited, Failure> {
-    tokio::select! {
-        quiet = talk.quiet() => return quiet.map(|()| Waited::Quiet),
-        () = signals.next() => print::note("Stopping. Once more leaves at once."),
-    }
-    talk.say("/stop").await?;
-    tokio::select! {
-        quiet = talk.quiet() => quiet.map(|()| Waited::Interrupted),
-        () = signals.next() => Ok(Waited::Interrupted),
-    }
-}
-
-/// SIGINT and SIGTERM.
-struct Signals(Signal, Signal);
-
-impl Signals {
-    fn hear() -> Result<Self, Failure> {
-        Ok(Self(hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?))
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.0.recv() => {}
-            _ = self.1.recv() => {}
         }
     }
 }
