@@ -132,7 +132,7 @@ impl HomeLock {
     /// See [`HomeLockError`].
     pub fn take(home: &Path) -> Result<Self, HomeLockError> {
         let mut lock = open_home_lock(home).map_err(HomeLockError::Failed)?;
-        match lock.try_lock() {
+        match try_hard(&lock) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(HomeLockError::Taken(read_pid(&mut lock))),
             Err(TryLockError::Error(error)) => return Err(HomeLockError::Failed(error)),
@@ -150,6 +150,17 @@ impl HomeLock {
             _ => None,
         }
     }
+}
+
+/// `atlas check` holds the lock for an instant to look at it: that is nobody who has the home.
+fn try_hard(lock: &File) -> Result<(), TryLockError> {
+    for _ in 0..100 {
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+            tried => return tried,
+        }
+    }
+    lock.try_lock()
 }
 
 fn open_home_lock(home: &Path) -> io::Result<File> {
