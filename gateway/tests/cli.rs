@@ -3,8 +3,11 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
 
 use tempfile::TempDir;
 
@@ -50,6 +53,34 @@ impl Home {
     }
 }
 
+/// A model's server that answers each request with this, or never.
+fn model_server(answer: Option<&'static str>) -> (String, mpsc::Receiver<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let table = format!(
+        "[models.default]\nprovider = \"openai\"\nmodel = \"m\"\nbase_url = \"http://{}/v1\"\n",
+        listener.local_addr().unwrap()
+    );
+    let (asked, heard) = mpsc::channel();
+    thread::spawn(move || {
+        let mut held = Vec::new();
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 65536]);
+            let _ = asked.send(());
+            match answer {
+                Some(answer) => stream.write_all(answer.as_bytes()).unwrap(),
+                None => held.push(stream),
+            }
+        }
+    });
+    (table, heard)
+}
+
+fn signal(child: &Child, name: &str) {
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+}
+
 struct Outcome {
     code: Option<i32>,
     out: String,
@@ -79,8 +110,7 @@ struct Gateway {
 impl Gateway {
     /// Ends it as a service manager does. What it logged since it was ready.
     fn end(mut self) -> String {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        signal(&self.child, "-TERM");
         let mut log = String::new();
         self.log.read_to_string(&mut log).unwrap();
         assert_eq!(self.child.wait().unwrap().code(), Some(0), "{log}");
@@ -163,6 +193,47 @@ fn a_closed_standard_output_is_no_reason_to_complain() {
     assert!(next.out.is_empty() && next.err.contains("Pixel"), "{}{}", next.out, next.err);
     let after = home.atlas(&["chat", "-m", "/help"]).exits(0);
     assert!(!after.err.contains("Pixel"), "{}", after.err);
+}
+
+#[test]
+fn an_answer_that_failed_exits_with_1_and_says_why() {
+    let home = Home::new();
+    let refusal = "HTTP/1.1 401 Unauthorized\r\ncontent-type: application/json\r\n\
+        content-length: 37\r\nconnection: close\r\n\r\n{\"error\":{\"message\":\"no such key\"}}  ";
+    let (table, _) = model_server(Some(refusal));
+    home.write("atlas.toml", &table);
+    let talk = home.atlas(&["chat", "-m", "hello", "-m", "never sent"]).exits(1);
+    assert_eq!(talk.out, "");
+    assert!(talk.err.contains("no such key"), "{}", talk.err);
+}
+
+#[test]
+fn an_interruption_stops_the_answer() {
+    let home = Home::new();
+    let (table, asked) = model_server(None);
+    home.write("atlas.toml", &table);
+    let child = home.command(&["chat", "-m", "hello", "-m", "never sent"]).spawn().unwrap();
+    asked.recv().unwrap();
+    signal(&child, "-INT");
+    let talk = Outcome::from(child.wait_with_output().unwrap()).exits(1);
+    assert_eq!(talk.out, "");
+    assert!(talk.err.contains("Stopped."), "{}", talk.err);
+    assert!(asked.try_recv().is_err(), "the model was asked again");
+}
+
+#[test]
+fn a_gateway_goes_on_with_what_a_killed_terminal_left() {
+    let home = Home::new();
+    let (table, asked) = model_server(None);
+    home.write("atlas.toml", &table);
+    let gateway = home.gateway();
+    let mut child = home.command(&["chat", "-m", "hello"]).spawn().unwrap();
+    asked.recv().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Asked once more, by the gateway.
+    asked.recv().unwrap();
+    drop(gateway);
 }
 
 #[test]
