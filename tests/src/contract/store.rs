@@ -78,6 +78,7 @@ macro_rules! store_contract {
             a_step_remembers_notes_and_counts,
             a_request_to_stop_is_taken_back,
             waiting_rows_come_in_order,
+            of_lines_said_nearby_only_the_newest_wait,
             open_work_is_what_opens_a_turn_or_stands_open,
             a_cut_begins_a_new_episode,
             a_cut_counts_as_nothing_new_said,

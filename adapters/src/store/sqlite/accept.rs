@@ -4,7 +4,8 @@ use atlas_core::access::Standing;
 use atlas_core::event::{ChatKind, Inbound};
 use atlas_core::ids::{ConversationId, InboxId, PlatformChat};
 use atlas_core::ports::{
-    Accepted, ConversationKey, ConversationSpec, Disposition, NewInbox, StoreError,
+    Accepted, ConversationKey, ConversationSpec, Disposition, NewInbox, OBSERVED_WAITING,
+    StoreError,
 };
 use chrono::{DateTime, Utc};
 use sqlx::SqliteConnection;
@@ -94,7 +95,8 @@ impl Said<'_> {
 }
 
 /// One trip to the database. Each statement looks first whether the event is there, so that a
-/// duplicate changes nothing. A conversation may become shared and never private again.
+/// duplicate changes nothing. A conversation may become shared and never private again. Of the lines
+/// said nearby only the newest wait on.
 pub(super) const STORE_SAID: &str = "\
 INSERT INTO conversations (bot_id, account, chat, audience, created_at)
 SELECT $3, $4, $5, $6, $7
@@ -119,6 +121,15 @@ ON CONFLICT (bot_id, account, chat) DO UPDATE SET
         WHEN excluded.owner_wrote_at IS NULL THEN owner_wrote_at
         ELSE max(excluded.owner_wrote_at, coalesce(owner_wrote_at, 0))
     END;
+
+UPDATE inbox SET open = 0, settled_at = $7
+WHERE $14 = 'observed' AND id IN (
+    SELECT older.id FROM conversations c JOIN inbox older ON older.conversation_id = c.id
+    WHERE c.bot_id = $3 AND c.account = $4 AND c.chat = $5
+    AND older.open = 1 AND older.turn_id IS NULL AND older.kind <> 'command'
+    AND older.kind = 'observed'
+    ORDER BY older.id DESC LIMIT -1 OFFSET $19
+);
 
 INSERT INTO inbox (account, key, platform, accepted_by, at, kind, open, bot_id, conversation_id,
     chat, standing, place_order, inbound, raw)
@@ -153,6 +164,7 @@ async fn store_said(
         .bind(said.inbound.order)
         .bind(json(said.inbound)?)
         .bind(&*event.raw)
+        .bind(OBSERVED_WAITING - 1)
         .fetch_all(connection)
         .await
         .map_err(store_error)?;

@@ -53,6 +53,10 @@ pub struct NewInbox {
     pub deliveries: Vec<NewDelivery>,
 }
 
+/// Lines said nearby that wait for a conversation's next turn. Older ones stay stored, but no turn is
+/// shown them: a group may talk for a year before it speaks to its bot.
+pub const OBSERVED_WAITING: u32 = 200;
+
 /// What is to become of a stored event.
 #[derive(Clone, Debug)]
 pub enum Disposition {
@@ -65,7 +69,8 @@ pub enum Disposition {
         /// The message.
         inbound: Inbound,
     },
-    /// It was said in a chat where the bot listens; the next turn sees it.
+    /// It was said in a chat where the bot listens; the next turn sees it, unless
+    /// [`OBSERVED_WAITING`] newer ones wait.
     Observed {
         /// Whose conversation.
         to: ConversationSpec,

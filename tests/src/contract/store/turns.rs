@@ -5,8 +5,8 @@ use atlas_core::access::Standing;
 use atlas_core::ids::{InboxId, Seq};
 use atlas_core::message::{Body, Message};
 use atlas_core::ports::{
-    Claim, Cut, NewTurn, OpenTurn, OpenWork, PendingWhat, StepCommit, StoreError, Tokens, TurnEnd,
-    TurnNotes, Usage,
+    Claim, Cut, NewTurn, OBSERVED_WAITING, OpenTurn, OpenWork, PendingWhat, StepCommit, StoreError,
+    Tokens, TurnEnd, TurnNotes, Usage,
 };
 
 use super::{
@@ -315,6 +315,27 @@ pub async fn waiting_rows_come_in_order(database: &dyn Database) -> Result<()> {
         })
         .collect();
     assert_eq!(orders, [7, 8, 9, 100]);
+    Ok(())
+}
+
+/// A group may talk for a year before it speaks to its bot.
+pub async fn of_lines_said_nearby_only_the_newest_wait(database: &dyn Database) -> Result<()> {
+    let story = Story::begin(database).await?;
+    let (_, conversation) = story.say("a", 1).await?;
+    let most = i64::from(OBSERVED_WAITING);
+    for order in 2..most + 12 {
+        story.accept(observed(story.bot, "a", order)).await?;
+    }
+    let waiting = story.store.pending(conversation).await?;
+    let orders: Vec<i64> = waiting
+        .iter()
+        .filter_map(|pending| match &pending.what {
+            PendingWhat::Observed { inbound, .. } => Some(inbound.order),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(orders, (12..most + 12).collect::<Vec<_>>());
+    assert_eq!(waiting.len(), orders.len() + 1, "what opens a turn waits on");
     Ok(())
 }
 
