@@ -17,7 +17,7 @@ clippy:
 
 # The documentation, private items too, without a broken link.
 doc:
-    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
+    RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" cargo doc --workspace --no-deps --document-private-items --quiet
 
 # Licences, banned crates, sources. (Advisories need a database from outside.)
 deny:

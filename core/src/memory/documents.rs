@@ -2,7 +2,7 @@
 //! changed, and never rewritten, so that what was sent stays a prefix of what is sent next.
 //!
 //! [`documents`] reads; [`render`] is pure. What a conversation loads is decided by
-//! [`levels`](crate::memory::levels).
+//! [`levels`].
 
 use std::collections::BTreeMap;
 

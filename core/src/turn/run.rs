@@ -1,4 +1,4 @@
-//! Drives a turn: loads the journal, asks [`next`](crate::turn::next), does that step, commits it.
+//! Drives a turn: loads the journal, asks [`next`], does that step, commits it.
 //!
 //! Nothing is decided here that a row of the store does not say: killed at any point, the next
 //! process does the same from the last commit on.
