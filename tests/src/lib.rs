@@ -9,6 +9,8 @@
 pub mod bell;
 pub mod contract;
 pub mod faults;
+pub mod harness;
+pub mod home;
 pub mod model;
 pub mod process;
 pub mod telegram;

@@ -1,6 +1,21 @@
 //! The suite: everything that needs the outside, as one binary.
 #![expect(clippy::expect_used, reason = "a test says what is wrong by failing")]
 
+use atlas_tests::harness::Harness;
+
 mod architecture;
+mod audience;
+mod bad_input;
+mod cases;
+mod commands;
+mod kill;
 mod memory;
+mod prefix;
 mod store;
+mod terminal;
+mod wire;
+
+/// A scene: both stand-ins, a home, and the executable under test.
+fn scene() -> Harness {
+    Harness::new(env!("CARGO_BIN_EXE_under-test"))
+}

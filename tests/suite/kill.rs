@@ -1,0 +1,270 @@
+//! Killed at every named point, then restarted at once, or after an hour: no message lost, no turn
+//! run twice, no memory write lost or doubled, at most one marked repeat.
+//!
+//! Each row is one scene: the owner asks for something to be remembered, the process dies at the
+//! point, a second one takes over.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use atlas_tests::faults::{KILL, LATER};
+use atlas_tests::harness::{Harness, OWNER};
+use atlas_tests::model::{Reply, Request, Takes, call, say};
+use serde_json::json;
+
+use crate::scene;
+
+/// Port's method, before or after, which time; and what the point is. One table for each stretch of
+/// a message's road.
+type Points = [(&'static str, &'static str)];
+
+const RECEIVING: &Points = &[
+    ("accept:before:1", "received, not stored"),
+    ("accept:after:1", "stored, not yet told to Telegram"),
+    ("claim:after:1", "the conversation is claimed"),
+    ("open_turn:before:1", "before the turn is opened"),
+    ("open_turn:after:1", "the turn is open"),
+    ("ask:before:1", "before the model is asked"),
+    ("ask:after:1", "the model's call is there, not committed"),
+    ("commit_step:before:1", "before the call's commit"),
+    ("commit_step:after:1", "the call is committed, not run"),
+];
+
+const REMEMBERING: &Points = &[
+    ("lock:before:1", "before the file's lock"),
+    ("intend:before:1", "before the intent"),
+    ("intend:after:1", "between intent and the new file"),
+    ("prepare:before:1", "before the new file is written"),
+    ("prepare:after:1", "between the new file and the exchange"),
+    ("place:before:1", "before the exchange"),
+    ("place:after:1", "between exchange and settling"),
+    ("settle_intent:before:1", "before the intent is settled"),
+    ("settle_intent:after:1", "the intent is settled"),
+];
+
+const ANSWERING: &Points = &[
+    ("commit_step:before:2", "between call and result: run, not stored"),
+    ("commit_step:after:2", "the result is committed"),
+    ("ask:before:2", "before the model is asked again"),
+    ("ask:after:2", "the answer is there, not committed"),
+    ("commit_step:before:3", "before the answer's commit"),
+    ("commit_step:after:3", "the answer is committed, not sent"),
+];
+
+const SENDING: &Points = &[
+    ("send:before:1", "claimed, not sent"),
+    ("send:after:1", "between send and receipt"),
+    ("part_sent:before:1", "before the receipt is stored"),
+    ("part_sent:after:1", "between receipt and settling"),
+    ("settle:before:1", "before the delivery is closed"),
+    ("settle:after:1", "the delivery is closed"),
+    ("send:before:2", "before the second delivery"),
+    ("send:after:2", "the second delivery is sent"),
+];
+
+/// Seconds until the restart.
+const AT_ONCE: &str = "0";
+const AN_HOUR: &str = "3600";
+
+const ANSWER: &str = "I will remember Pixel.";
+const MARK: char = '♻';
+
+fn rule(request: &Request) -> Reply {
+    if request.last_role() == "tool" {
+        return say(ANSWER);
+    }
+    if request.last("user").contains("what is my cat called?") {
+        return say("Pixel, as you said.");
+    }
+    let add = json!({"action": "add", "content": "The cat is called Pixel."});
+    call("memory", &json!({"target": "user", "operations": [add]}))
+}
+
+/// The facts that hold after any crash and restart.
+fn nothing_lost_and_nothing_twice(scene: &mut Harness, point: &str) {
+    scene.until(&format!("the answer in spite of {point}"), |scene| {
+        scene.telegram.texts(OWNER).iter().any(|text| text.contains(ANSWER)).then_some(())
+    });
+    scene.settled();
+    let texts = scene.telegram.texts(OWNER);
+    let repeats = texts.iter().filter(|text| text.contains(MARK)).count();
+    let answers = texts.iter().filter(|text| text.contains(ANSWER)).count();
+    assert!(repeats <= 1, "{point}: more than one marked repeat: {texts:?}");
+    assert!(answers == 1 || answers == 2 && repeats == 1, "{point}: {texts:?}");
+    let quiet = texts.iter().filter(|text| !text.contains(ANSWER)).count();
+    assert!(quiet == 1 || quiet == 2 && repeats == 1, "{point}: one line on memory: {texts:?}");
+    let profile = scene.home.read("memory/USER.md");
+    assert_eq!(profile, "The cat is called Pixel.\n", "{point}");
+    assert_eq!(scene.home.files_with("memory", "tmp"), [""; 0], "{point}: temporary files");
+
+    scene.dm("what is my cat called?");
+    scene.answered("Pixel, as you said.");
+    scene.settled();
+    let request = scene.model.last().expect("a request");
+    let said = |what: &str| request.text().matches(what).count();
+    assert_eq!(said("please remember that my cat"), 1, "{point}: the message stands there once");
+    assert_eq!(said(ANSWER), 1, "{point}: the answer stands there once");
+    let history = "SELECT json_array(path, after) FROM memory_history";
+    assert_eq!(scene.home.rows(history).len(), 1, "{point}: one write in the history");
+}
+
+/// One row: dies at the point, and goes on so many seconds later.
+fn dies_at(point: &str, later: &str) {
+    let mut scene = scene();
+    scene.model.rule(Takes::All, rule);
+    scene.start_with(&[(KILL, point)]);
+    scene.dm("please remember that my cat is called Pixel");
+    scene.crashed(point);
+    scene.start_with(&[(LATER, later)]);
+    nothing_lost_and_nothing_twice(&mut scene, point);
+}
+
+/// Runs every row, and tells of all that fail.
+fn table(rows: &Points, later: &str) {
+    let fails = |point: &str| catch_unwind(AssertUnwindSafe(|| dies_at(point, later))).is_err();
+    let failed: Vec<_> = rows.iter().filter(|(point, _)| fails(point)).collect();
+    assert!(failed.is_empty(), "{} of {} points failed: {failed:#?}", failed.len(), rows.len());
+}
+
+#[test]
+fn killed_while_receiving_and_restarted_at_once() {
+    table(RECEIVING, AT_ONCE);
+}
+
+#[test]
+fn killed_while_receiving_and_restarted_after_an_hour() {
+    table(RECEIVING, AN_HOUR);
+}
+
+#[test]
+fn killed_while_remembering_and_restarted_at_once() {
+    table(REMEMBERING, AT_ONCE);
+}
+
+#[test]
+fn killed_while_remembering_and_restarted_after_an_hour() {
+    table(REMEMBERING, AN_HOUR);
+}
+
+#[test]
+fn killed_while_answering_and_restarted_at_once() {
+    table(ANSWERING, AT_ONCE);
+}
+
+#[test]
+fn killed_while_answering_and_restarted_after_an_hour() {
+    table(ANSWERING, AN_HOUR);
+}
+
+#[test]
+fn killed_while_sending_and_restarted_at_once() {
+    table(SENDING, AT_ONCE);
+}
+
+#[test]
+fn killed_while_sending_and_restarted_after_an_hour() {
+    table(SENDING, AN_HOUR);
+}
+
+#[test]
+fn killed_at_every_point_of_one_turn_it_is_still_done_once() {
+    let mut scene = scene();
+    scene.model.rule(Takes::All, rule);
+    let deaths = ["accept:after:1", "commit_step:after:1", "place:after:1", "commit_step:after:1"];
+    for (nth, point) in deaths.iter().enumerate() {
+        scene.start_with(&[(KILL, point)]);
+        if nth == 0 {
+            scene.dm("please remember that my cat is called Pixel");
+        }
+        scene.crashed(point);
+    }
+    scene.start();
+    nothing_lost_and_nothing_twice(&mut scene, "several in a row");
+}
+
+#[test]
+fn killed_while_the_model_answers() {
+    let mut scene = scene();
+    let gate = scene.model.gate();
+    scene.model.script(Takes::All, [say("half of an ans").held(&gate), say("a whole answer")]);
+    scene.start();
+    scene.dm("hello");
+    scene.until("the answer is under way", |_| gate.reached().then_some(()));
+    scene.kill();
+    gate.open();
+    scene.start();
+    scene.answered("a whole answer");
+    scene.settled();
+    assert_eq!(scene.telegram.texts(OWNER), ["a whole answer"]);
+}
+
+#[test]
+fn killed_in_shutdown_while_a_step_is_in_progress() {
+    let mut scene = scene();
+    let gate = scene.model.gate();
+    scene.model.script(Takes::All, [say("too late").after(&gate), say("in time")]);
+    scene.start();
+    scene.dm("hello");
+    scene.until("the call hangs", |_| gate.reached().then_some(()));
+    scene.gateway().terminate();
+    scene.until("it is ending", |scene| scene.gateway().logged("Atlas is ending").then_some(()));
+    scene.kill();
+    gate.open();
+    scene.start();
+    scene.answered("in time");
+    scene.settled();
+    assert_eq!(scene.telegram.texts(OWNER), ["in time"]);
+}
+
+#[test]
+fn killed_in_shutdown_around_giving_claims_back() {
+    for point in ["release:before:1", "release:after:1"] {
+        let mut scene = scene();
+        let gate = scene.model.gate();
+        scene.model.rule(Takes::All, {
+            let gate = gate.clone();
+            move |request| rule(request).after(&gate)
+        });
+        scene.start_with(&[(KILL, point)]);
+        scene.dm("please remember that my cat is called Pixel");
+        scene.until("the call hangs", |_| gate.reached().then_some(()));
+        scene.gateway().terminate();
+        gate.open();
+        scene.crashed(point);
+        scene.start();
+        nothing_lost_and_nothing_twice(&mut scene, point);
+    }
+}
+
+#[test]
+fn a_clean_stop_finishes_the_step_and_the_next_start_goes_on() {
+    let mut scene = scene();
+    let gate = scene.model.gate();
+    let opens = gate.clone();
+    scene.model.rule(Takes::All, move |request| rule(request).after(&gate));
+    scene.start();
+    scene.dm("please remember that my cat is called Pixel");
+    scene.until("the call hangs", |_| opens.reached().then_some(()));
+    scene.gateway().terminate();
+    scene.until("it is ending", |scene| scene.gateway().logged("Atlas is ending").then_some(()));
+    opens.open();
+    assert!(scene.end().success());
+    scene.start();
+    nothing_lost_and_nothing_twice(&mut scene, "a clean stop");
+}
+
+#[test]
+fn six_messages_that_came_while_it_was_down_are_handled_in_order() {
+    let mut scene = scene();
+    scene.model.rule(Takes::All, |_| say("All read."));
+    scene.start();
+    scene.stop();
+    for number in 1..=6 {
+        scene.dm(&format!("message {number}"));
+    }
+    scene.start();
+    scene.until("an answer", |scene| scene.telegram.texts(OWNER).pop());
+    scene.settled();
+    let text = scene.model.last().expect("a request").text();
+    let places: Vec<_> = (1..=6).map(|n| text.find(&format!("message {n}"))).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
+}
