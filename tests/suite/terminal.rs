@@ -1,6 +1,7 @@
 //! One conversation in two places: the terminal beside the running gateway, both ways, and when
 //! either process is killed.
 
+use atlas_tests::faults::KILL;
 use atlas_tests::harness::{Harness, OWNER};
 use atlas_tests::model::{Takes, say};
 use atlas_tests::process;
@@ -149,4 +150,47 @@ fn each_of_two_terminals_gets_its_own_answer_and_no_other() {
     let (status, out, err) = scene.finish(second);
     assert!(status.success(), "{err}");
     assert_eq!(out.trim(), "For the second.");
+}
+
+#[test]
+fn a_terminal_killed_at_any_point_leaves_nothing_lost_and_nothing_twice() {
+    for point in [
+        "accept:after:1",
+        "claim:after:1",
+        "open_turn:after:1",
+        "ask:after:1",
+        "commit_step:before:1",
+        "commit_step:after:1",
+        "send:before:1",
+        "send:after:1",
+        "part_sent:after:1",
+    ] {
+        let mut scene = scene();
+        scene.model.rule(Takes::All, |request| {
+            say(if request.last("user").contains("second") { "Two." } else { "One." })
+        });
+        scene.start();
+        let arguments = ["chat", "-m", "the first question"];
+        let terminal = scene.spawn("dying terminal", &arguments, &[(KILL, point)]);
+        let (status, out, _) = scene.finish(terminal);
+        assert!(!status.success(), "never died at {point}");
+        // Whatever it left is done by the gateway, except for its own printing.
+        scene.until(&format!("the turn is done after {point}"), |scene| {
+            let ended = "SELECT json_array(id) FROM turns WHERE ended = 'done'";
+            (scene.home.rows(ended).len() == 1).then_some(())
+        });
+        let next = scene.chat(&["the second question"]);
+        let (status, second, err) = scene.finish(next);
+        assert!(status.success(), "{point}: {err}");
+        assert_eq!(second.trim(), "Two.", "{point}");
+        let printed = out.matches("One.").count();
+        let told = err.matches("One.").count();
+        let marked = err.contains('♻');
+        assert!(printed + told >= 1, "{point}: the first answer is lost: {err}");
+        assert!(told <= 1 && (printed == 0 || told == 0 || marked), "{point}: {out} {err}");
+        scene.settled();
+        let text = scene.model.last().expect("a request").text();
+        assert_eq!(text.matches("the first question").count(), 1, "{point}");
+        assert_eq!(scene.telegram.texts(OWNER), [""; 0], "{point}");
+    }
 }

@@ -39,7 +39,11 @@ pub(super) async fn print(talk: &Talk, aside: bool) -> Result<(), Failure> {
 async fn settle(engine: &Engine, delivery: &Delivery, aside: bool) -> Result<(), Failure> {
     let now = engine.clock.now();
     let old = now - delivery.created_at > TimeDelta::hours(HOURS);
-    let settlement = if old {
+    // A terminal prints a message in one part: its receipt is there, only the end was not stored.
+    let printed = !delivery.sent.is_empty();
+    let settlement = if printed {
+        Settlement::Sent
+    } else if old {
         let reason = format!("no terminal was opened for {HOURS} hours");
         Settlement::Closed { reason, note: None, notice: None }
     } else {
