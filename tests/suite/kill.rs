@@ -268,3 +268,88 @@ fn six_messages_that_came_while_it_was_down_are_handled_in_order() {
     let places: Vec<_> = (1..=6).map(|n| text.find(&format!("message {n}"))).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}");
 }
+
+#[test]
+fn a_long_life_of_sudden_deaths_loses_and_doubles_nothing() {
+    let mut scene = scene();
+    scene.model.rule(Takes::All, |request| {
+        if request.last_role() == "tool" {
+            return say("Noted.");
+        }
+        let text = request.last("user");
+        let facts = text.split("fact ").skip(1).filter_map(|rest| rest.split('!').next());
+        let operations: Vec<_> = facts
+            .map(|fact| json!({"action": "add", "content": format!("Fact {fact} holds.")}))
+            .collect();
+        if operations.is_empty() {
+            return say("Read.");
+        }
+        call("memory", &json!({"target": "memory", "operations": operations}))
+    });
+    let deaths = [
+        "commit_step:after:2",
+        "accept:after:1",
+        "place:after:1",
+        "part_sent:before:1",
+        "settle_intent:before:1",
+        "open_turn:before:1",
+        "commit_step:before:3",
+        "send:after:1",
+        "ask:after:2",
+        "intend:after:1",
+        "settle:before:1",
+        "commit_step:after:3",
+        "prepare:after:1",
+        "claim:after:1",
+        "send:before:2",
+        "accept:before:1",
+    ];
+    let mut died = 0;
+    for (life, death) in deaths.iter().enumerate() {
+        let later = (life * 900).to_string();
+        scene.start_with(&[(KILL, death), (LATER, &later)]);
+        scene.dm(&format!("fact {life:02}a! is new"));
+        scene.dm(&format!("only words {life:02}b."));
+        scene.dm(&format!("fact {life:02}c! is new"));
+        // The points come early or late, or not at all in a short life.
+        let at_its_point = scene.bell.clone().wait(std::time::Duration::from_secs(3), || {
+            let dead = scene.gateway().ended().is_some();
+            let idle = scene.telegram.unconfirmed() == 0 && scene.home.left_over().is_empty();
+            (dead || idle).then_some(dead)
+        });
+        if at_its_point == Some(true) {
+            died += 1;
+            scene.crashed(death);
+        } else {
+            scene.kill();
+        }
+    }
+    assert!(died >= 10, "only {died} of {} died at their points", deaths.len());
+    scene.start_with(&[(LATER, "15000")]);
+    scene.settled();
+    scene.dm("the last words");
+    scene.until("the last words are read", |scene| {
+        scene.model.last()?.text().contains("the last words").then_some(())
+    });
+    scene.settled();
+    let (notes, text) =
+        (scene.home.read("memory/MEMORY.md"), scene.model.last().expect("a request").text());
+    for life in 0..deaths.len() {
+        for part in ["a", "c"] {
+            let fact = format!("Fact {life:02}{part} holds.");
+            assert_eq!(notes.matches(&fact).count(), 1, "{fact} in {notes}");
+        }
+        for said in
+            [format!("fact {life:02}a!"), format!("words {life:02}b."), format!("fact {life:02}c!")]
+        {
+            assert_eq!(text.matches(&said).count(), 1, "{said}");
+        }
+    }
+    let texts = scene.telegram.texts(OWNER);
+    let unmarked =
+        texts.iter().filter(|text| !text.contains(MARK) && text.contains("Noted")).count();
+    let turns = "SELECT json_array(id) FROM turns WHERE ended = 'done'";
+    assert!(unmarked <= scene.home.rows(turns).len(), "more answers than turns: {texts:?}");
+    let failed = "SELECT json_array(id) FROM turns WHERE ended <> 'done'";
+    assert_eq!(scene.home.rows(failed), [""; 0]);
+}
