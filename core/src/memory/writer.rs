@@ -26,6 +26,10 @@ const ATTEMPTS: usize = 6;
 /// For how long an editor that had the file open may still be writing into it.
 const YOUNG: Duration = Duration::from_secs(2);
 
+/// The rests between tries to settle a write that stands.
+const SETTLE_AGAIN: [Duration; 3] =
+    [Duration::from_millis(50), Duration::from_millis(250), Duration::from_secs(1)];
+
 /// What came of a change. Each holds the words for whoever asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Written {
@@ -285,14 +289,31 @@ impl MemoryWriter {
             bot: way.change.bot,
             path: path.clone(),
             before: way.before.take(),
-            after: Some(way.after),
+            after: Some(way.after.clone()),
             origin: way.change.origin,
             conversation: way.change.conversation,
             at: self.clock.now(),
         };
         way.history.push(row);
-        self.store.settle_intent(way.id, IntentState::Applied, &way.history).await?;
+        if let Err(error) = self.settle_applied(&way).await {
+            // The file holds it, and the reply says so. The intent is settled before the file's next
+            // write, or at the next start.
+            tracing::error!(file = %path, %error, "A write of memory stands in its file, and could not \
+                be written into the history yet");
+        }
         Ok(Written::Applied(way.reply))
+    }
+
+    /// Settles a write that stands. A database that cannot be written for a moment is tried again.
+    async fn settle_applied(&self, way: &Underway<'_>) -> Result<(), StoreError> {
+        let settle = || self.store.settle_intent(way.id, IntentState::Applied, &way.history);
+        for rest in SETTLE_AGAIN {
+            match settle().await {
+                Err(StoreError::Unwritable(_)) => tokio::time::sleep(rest).await,
+                done => return done,
+            }
+        }
+        settle().await
     }
 
     /// The change was not made: nothing of it stays.

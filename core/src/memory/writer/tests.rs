@@ -224,6 +224,18 @@ async fn a_full_disk_changes_nothing_and_the_call_can_be_made_again() {
 }
 
 #[tokio::test]
+async fn a_write_that_stands_is_told_as_made_while_the_database_fails() {
+    let home = home(InMemoryFiles::new().with(PROFILE, "a\n"));
+    home.store.die_after(1);
+    assert!(matches!(home.writer.write(&change("k", &[add("b")])).await, Ok(Written::Applied(_))));
+    assert_eq!(home.text().as_deref(), Some("a\n§\nb\n"));
+    assert_eq!(home.store.states(), [IntentState::Open]);
+    let home = home.restarted();
+    home.writer.settle_open_intents().await.unwrap();
+    assert_eq!(home.store.states(), [IntentState::Applied]);
+}
+
+#[tokio::test]
 async fn an_oversized_entry_is_set_aside_once_per_content() {
     let large = "x".repeat(2_000);
     let home = home(InMemoryFiles::new().with(PROFILE, &large));
@@ -395,7 +407,7 @@ async fn a_write_killed_anywhere_while_somebody_saves_loses_neither() {
 async fn a_file_that_is_neither_text_keeps_all_three_in_the_history() {
     let home = home(InMemoryFiles::new().with(PROFILE, "a\n"));
     home.store.die_after(1);
-    home.writer.write(&change("k", &[add("b")])).await.unwrap_err();
+    home.writer.write(&change("k", &[add("b")])).await.unwrap();
     let home = home.restarted();
     home.files.save(PROFILE, "found\n");
     home.writer.settle_open_intents().await.unwrap();
@@ -415,7 +427,7 @@ async fn a_file_that_is_neither_text_keeps_all_three_in_the_history() {
 async fn what_cannot_be_settled_now_stays_open_and_stops_nothing_else() {
     let home = home(InMemoryFiles::new().with(PROFILE, "a\n"));
     home.store.die_after(1);
-    home.writer.write(&change("k", &[add("b")])).await.unwrap_err();
+    home.writer.write(&change("k", &[add("b")])).await.unwrap();
     let home = home.restarted();
     home.files.hold(PROFILE);
     home.writer.settle_open_intents().await.unwrap();
