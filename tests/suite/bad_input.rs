@@ -209,8 +209,8 @@ fn an_answer_cut_at_its_length_or_filtered_says_so() {
 }
 
 #[test]
-fn a_disk_that_is_full_for_a_while_loses_nothing() {
-    for fails in [
+fn a_disk_that_is_full_while_a_turn_begins_loses_nothing() {
+    full_disk(&[
         "accept:3",
         "claim:2",
         "load:1",
@@ -218,6 +218,12 @@ fn a_disk_that_is_full_for_a_while_loses_nothing() {
         "open_turn:2",
         "commit_step:2",
         "intend:1",
+    ]);
+}
+
+#[test]
+fn a_disk_that_is_full_while_a_turn_ends_loses_nothing() {
+    full_disk(&[
         "prepare:1",
         "place:1",
         "settle_intent:1",
@@ -225,7 +231,12 @@ fn a_disk_that_is_full_for_a_while_loses_nothing() {
         "part_sent:2",
         "settle:2",
         "release:1",
-    ] {
+    ]);
+}
+
+/// Runs a turn that writes memory, once for each of these use cases failing so many times.
+fn full_disk(all: &[&str]) {
+    for &fails in all {
         let mut scene = scene();
         for word in ["space", "database", "written", "disk"] {
             scene.announce_error(word);

@@ -93,6 +93,11 @@ fn a_model_that_never_stops_calling_is_stopped() {
     });
     scene.start();
     scene.dm("remember everything");
+    // Each ten steps have a ceiling of their own: they write to a disk that others use too.
+    for steps in [10, 20, 30, 40] {
+        scene
+            .until("ten more steps", |scene| (scene.model.requests().len() >= steps).then_some(()));
+    }
     let told = scene.until("a word about it", |scene| {
         scene.telegram.sent().into_iter().find(|sent| !sent.silent).map(|sent| sent.text)
     });
