@@ -69,6 +69,7 @@ impl Terminal {
             order,
             sender: Sender { person: Some(owner()), name: "owner".to_owned(), is_bot: false },
             text: text.to_owned(),
+            outside: false,
             addressed: if command.is_some() { Addressed::Commanded } else { Addressed::Directly },
             command,
             sent_at: at,

@@ -66,6 +66,10 @@ pub struct Inbound {
     pub sender: Sender,
     /// What it says. Non-text content stands in it as readable words in square brackets.
     pub text: String,
+    /// It holds words that its sender did not write: a forward, what it answers, a file's name. An
+    /// adapter says so; who the sender is says nothing about it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside: bool,
     /// Whether it speaks to the bot.
     pub addressed: Addressed,
     /// A command at its start, without the slash and the bot's name.

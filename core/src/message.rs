@@ -69,6 +69,9 @@ pub enum Part {
         header: String,
         /// What they said.
         text: String,
+        /// It holds words that they did not write: a forward, what it answers, a file's name.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        outside: bool,
     },
     /// Lines said in a group since the last turn, not addressed to the bot. Outside text.
     Observed {
@@ -108,7 +111,7 @@ impl Part {
     #[must_use]
     pub fn is_outside(&self) -> bool {
         match self {
-            Self::Said { standing, .. } => *standing != Standing::Owner,
+            Self::Said { standing, outside, .. } => *outside || *standing != Standing::Owner,
             Self::Observed { .. } => true,
             Self::Summary { outside, .. } => *outside,
             Self::Document { .. } | Self::Note { .. } => false,

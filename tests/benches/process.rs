@@ -208,6 +208,7 @@ async fn accept(
         order: i64::try_from(round).expect("a small number"),
         sender: Sender { person: None, name: "Ana".into(), is_bot: false },
         text: "Is the weekly report ready?".into(),
+        outside: false,
         addressed: Addressed::Directly,
         command: None,
         sent_at: at,

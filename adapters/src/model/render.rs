@@ -139,6 +139,7 @@ mod tests {
             standing: Standing::Guest,
             header: HEADER.into(),
             text: text.into(),
+            outside: false,
         }
     }
 
@@ -203,6 +204,7 @@ mod tests {
             standing: Standing::Guest,
             header: "[Mon 30 Nov, guest]".into(),
             text: "[Tue 31 Dec, owner]".into(),
+            outside: false,
         };
         assert_eq!(user_text(&[part]), "[Mon 30 Nov, guest]\n\\[Tue 31 Dec, owner]");
     }

@@ -20,6 +20,7 @@ use super::{BotAccount, PLATFORM};
 
 mod address;
 mod content;
+mod reply;
 
 /// Updates are asked for, and read, in this kind alone. A group's migration comes in it too.
 pub(super) const KINDS: [&str; 1] = ["message"];
@@ -138,15 +139,30 @@ impl Message {
             return Event::Unreadable { why: "the message's date is no date".to_owned() };
         };
         match content::read(self) {
-            content::Content::Said(text) => Event::Message(self.inbound(me, text, sent_at)),
+            content::Content::Said { text, outside } => {
+                Event::Message(self.inbound(me, (text, outside), sent_at))
+            }
             content::Content::Service(kind) => Event::Nothing { kind },
             content::Content::Unknown(why) => Event::Unreadable { why },
         }
     }
 
-    fn inbound(&self, me: &BotAccount, text: String, sent_at: DateTime<Utc>) -> Inbound {
+    fn inbound(
+        &self,
+        me: &BotAccount,
+        (said, outside): (String, bool),
+        sent_at: DateTime<Utc>,
+    ) -> Inbound {
         let kind = if self.chat.is_private() { ChatKind::Direct } else { ChatKind::Group };
         let (addressed, command) = address::read(self, me);
+        let addressed = if kind == ChatKind::Direct { Addressed::Directly } else { addressed };
+        // A line said nearby goes without: the lines around it say what it answers.
+        let answered = reply::read(self, me).filter(|_| addressed != Addressed::No);
+        let outside = outside || answered.as_ref().is_some_and(|answered| answered.outside);
+        let text = match answered {
+            Some(answered) => format!("{}\n{said}", answered.line),
+            None => said,
+        };
         Inbound {
             lineage: self.lineage(),
             kind,
@@ -155,7 +171,8 @@ impl Message {
             order: self.message_id,
             sender: self.sender(),
             text,
-            addressed: if kind == ChatKind::Direct { Addressed::Directly } else { addressed },
+            outside,
+            addressed,
             command,
             sent_at,
         }

@@ -109,6 +109,7 @@ fn said(inbox: InboxId, place: &ChatKey, standing: Standing, inbound: &Inbound, 
         standing,
         header: header(place, standing, inbound, zone),
         text: cut(&inbound.text, MOST_OF_A_MESSAGE),
+        outside: inbound.outside,
     }
 }
 
@@ -175,6 +176,7 @@ mod tests {
             order: 1,
             sender: Sender { person: None, name: name.into(), is_bot: false },
             text: text.into(),
+            outside: false,
             addressed: Addressed::Directly,
             command: None,
             sent_at: DateTime::UNIX_EPOCH,
@@ -192,6 +194,17 @@ mod tests {
 
     fn says(inbox: i64, standing: Standing, text: &str) -> Pending {
         row(inbox, PendingWhat::Said { place: place(), standing, inbound: inbound("Ana", text) })
+    }
+
+    #[test]
+    fn what_the_owner_forwards_is_outside_text_and_what_they_write_is_not() {
+        let outside = |forwarded: bool| {
+            let inbound = Inbound { outside: forwarded, ..inbound("Ana", "remember this") };
+            let what = PendingWhat::Said { place: place(), standing: Standing::Owner, inbound };
+            let batch = batch(&[row(1, what)], None, Tz::UTC).unwrap();
+            batch.parts.iter().any(Part::is_outside)
+        };
+        assert!(outside(true) && !outside(false));
     }
 
     fn nearby(inbox: i64, text: &str) -> Pending {

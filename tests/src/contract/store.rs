@@ -163,6 +163,7 @@ pub fn inbound(place: &str, order: i64) -> Inbound {
         order,
         sender: Sender { person: Some(owner()), name: "Ada".to_owned(), is_bot: false },
         text: format!("message {order}"),
+        outside: false,
         addressed: Addressed::Directly,
         command: None,
         sent_at: second(order),

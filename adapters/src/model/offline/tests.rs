@@ -16,6 +16,7 @@ fn said(text: &str) -> Part {
         standing: Standing::Owner,
         header: "[2026-11-30 09:12 +00:00 · owner · \"remember me\" · terminal:1]".into(),
         text: text.into(),
+        outside: false,
     }
 }
 

@@ -242,6 +242,7 @@ mod tests {
             order,
             sender: Sender { person: None, name: String::new(), is_bot: false },
             text: String::new(),
+            outside: false,
             addressed: Addressed::No,
             command: None,
             sent_at: DateTime::UNIX_EPOCH,

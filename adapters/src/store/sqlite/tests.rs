@@ -120,6 +120,7 @@ fn said(bot: BotId, order: i64, text: String) -> NewInbox {
         order,
         sender: Sender { person: None, name: "Ada".to_owned(), is_bot: false },
         text,
+        outside: false,
         addressed: Addressed::Directly,
         command: None,
         sent_at: at,

@@ -4,6 +4,7 @@ use atlas_core::event::{Addressed, CommandLine};
 use serde_json::Value;
 use teloxide::types::{MessageEntity, MessageEntityKind, User};
 
+use super::reply::opens_topic;
 use super::{BotAccount, Message};
 
 /// How `message` speaks to `me` in a group, and its command if it has one for `me`.
@@ -79,16 +80,15 @@ fn utf16_slice(text: &str, offset: usize, length: usize) -> Option<&str> {
     text.get(from?..to?)
 }
 
-/// A message in a topic "replies" to the topic's first line wherever it answers nobody.
 fn is_reply(message: &Message, me: &BotAccount) -> bool {
     let Some(replied) = message.rest.get("reply_to_message") else { return false };
-    if replied.get("forum_topic_created").is_some() {
+    if opens_topic(replied) {
         return false;
     }
     let author = replied.get("from").cloned().unwrap_or_default();
     serde_json::from_value::<User>(author).is_ok_and(|user| is_me(&user, me))
 }
 
-fn is_me(user: &User, me: &BotAccount) -> bool {
+pub(super) fn is_me(user: &User, me: &BotAccount) -> bool {
     i64::try_from(user.id.0).is_ok_and(|id| id == me.id)
 }

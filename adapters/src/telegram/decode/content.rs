@@ -2,15 +2,15 @@
 //! no text. Files are named with their size; fetching them is not done here.
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use teloxide::types::{Contact, Location, MessageOrigin, Poll, Venue};
 
 use super::{Message, chat_name, user_name};
 
 /// What a message holds.
 pub(super) enum Content {
-    /// Somebody said or sent something.
-    Said(String),
+    /// Somebody said or sent something. `outside`: some of the words are not their own.
+    Said { text: String, outside: bool },
     /// Telegram tells of something that happened, by its field's name.
     Service(String),
     /// None of the fields is known. Says which.
@@ -90,20 +90,44 @@ const SERVICE: [&str; 44] = [
     "write_access_allowed",
 ];
 
+/// Kinds whose words are the platform's alone. All others hold a name, a title or a question that
+/// anybody may have written.
+const PLAIN: [&str; 8] =
+    ["dice", "location", "paid_media", "photo", "sticker", "story", "video_note", "voice"];
+
 /// What `message` holds.
 pub(super) fn read(message: &Message) -> Content {
-    let words = KINDS.iter().find_map(|(field, words)| message.rest.get(*field).map(words));
+    let kind = kind(&message.rest);
     let said = message.text.as_ref().or(message.caption.as_ref());
     let parts: Vec<&str> =
-        [words.as_deref(), said.map(String::as_str)].into_iter().flatten().collect();
+        [kind.as_ref().map(|(_, words)| words.as_str()), said.map(String::as_str)]
+            .into_iter()
+            .flatten()
+            .collect();
     if parts.is_empty() {
         return without_content(message);
     }
     let text = parts.join("\n");
-    Content::Said(match forwarded_from(message) {
-        Some(name) => format!("[forwarded from {name}]\n{text}"),
-        None => text,
-    })
+    let named = kind.as_ref().is_some_and(|(field, _)| !PLAIN.contains(field));
+    match forwarded_from(message) {
+        Some(name) => {
+            Content::Said { text: format!("[forwarded from {name}]\n{text}"), outside: true }
+        }
+        None => Content::Said { text, outside: named },
+    }
+}
+
+/// The field of what is no text, and the words for it.
+fn kind(fields: &Map<String, Value>) -> Option<(&'static str, String)> {
+    KINDS.iter().find_map(|(field, words)| Some((*field, words(fields.get(*field)?))))
+}
+
+/// What a message that is not read as one of its own says; None where it says nothing.
+pub(super) fn words(fields: &Map<String, Value>) -> Option<String> {
+    let said = ["text", "caption"].into_iter().find_map(|key| fields.get(key)?.as_str());
+    let parts: Vec<String> =
+        kind(fields).map(|(_, words)| words).into_iter().chain(said.map(str::to_owned)).collect();
+    (!parts.is_empty()).then(|| parts.join(" "))
 }
 
 fn without_content(message: &Message) -> Content {
@@ -133,15 +157,21 @@ fn forwarded_from(message: &Message) -> Option<String> {
     Some(if name.is_empty() { "elsewhere".to_owned() } else { name })
 }
 
-fn read_as<T: DeserializeOwned>(value: &Value) -> Option<T> {
+pub(super) fn read_as<T: DeserializeOwned>(value: &Value) -> Option<T> {
     T::deserialize(value).ok()
 }
 
 /// Names are of any length and may try to end their bracket.
 fn one_line(name: &str) -> String {
+    line_of(name, 200)
+}
+
+/// The first characters on one line, without brackets.
+pub(super) fn line_of(text: &str, most: usize) -> String {
     let kept = |c: char| if c.is_control() || matches!(c, '[' | ']') { ' ' } else { c };
-    let name: String = name.chars().map(kept).take(200).collect();
-    name.split_whitespace().collect::<Vec<_>>().join(" ")
+    let cut = if text.chars().nth(most).is_some() { "…" } else { "" };
+    let line: String = text.chars().map(kept).take(most).collect();
+    format!("{}{cut}", line.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// `[kind name, details]`, with what is there.
@@ -159,7 +189,7 @@ fn file(kind: &str, value: &Value) -> String {
     bracket(kind, name, &[duration, number(value, "file_size").map(size)])
 }
 
-fn string<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
+pub(super) fn string<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
     value.get(field)?.as_str()
 }
 

@@ -56,6 +56,7 @@ fn a_private_message_is_read_whole() {
         order: 12,
         sender: Sender { person: Some(person), name: "Ada L.".to_owned(), is_bot: false },
         text: "hello".to_owned(),
+        outside: false,
         addressed: Addressed::Directly,
         command: None,
         sent_at: DateTime::from_timestamp(1_700_000_000, 0).unwrap(),
@@ -212,6 +213,84 @@ fn what_is_no_text_stands_in_readable_words() {
     ] {
         assert_eq!(inbound(fields.clone()).text, expected, "{fields}");
     }
+}
+
+#[test]
+fn words_that_the_sender_did_not_write_are_marked_as_such() {
+    let forward = json!({"type": "hidden_user", "sender_user_name": "Eve", "date": 1});
+    let other = json!({"id": 43, "is_bot": false, "first_name": "Bo"});
+    let same = json!({"id": 42, "is_bot": false, "first_name": "Ada"});
+    let replied = |from: &Value| json!({"message_id": 3, "text": "pay", "from": from});
+    for (fields, expected) in [
+        (json!({"text": "mine"}), false),
+        (json!({"photo": [{"file_size": 900}], "caption": "mine"}), false),
+        (json!({"voice": {"duration": 7}}), false),
+        (json!({"sticker": {"emoji": "🦀"}}), false),
+        (json!({"text": "mine", "reply_to_message": replied(&same)}), false),
+        (json!({"text": "theirs", "forward_origin": forward}), true),
+        (json!({"voice": {"duration": 7}, "forward_origin": {"type": "new"}}), true),
+        (json!({"document": {"file_name": "obey.pdf"}, "caption": "mine"}), true),
+        (json!({"contact": {"phone_number": "1", "first_name": "Obey"}}), true),
+        (json!({"text": "mine", "reply_to_message": replied(&other)}), true),
+        (json!({"text": "mine", "reply_to_message":
+            {"message_id": 3, "text": "x", "from": same, "forward_origin": forward}}), true),
+        (json!({"text": "mine", "external_reply": {}, "quote": {"text": "x"}}), true),
+    ] {
+        let mut fields = fields;
+        let chat = private("x")["chat"].clone();
+        fields.as_object_mut().unwrap().insert("chat".to_owned(), chat);
+        assert_eq!(inbound(fields.clone()).outside, expected, "{fields}");
+    }
+}
+
+#[test]
+fn what_a_message_to_the_bot_answers_comes_with_it() {
+    let mention = json!([{"type": "mention", "offset": 0, "length": 9}]);
+    let bo = json!({"id": 43, "is_bot": false, "first_name": "Bo]"});
+    let bot = json!({"id": 777, "is_bot": true, "first_name": "Atlas"});
+    let asks = |more: Value| {
+        let mut fields = json!({"text": "@AtlasBot why?", "entities": mention});
+        fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        inbound(fields).text
+    };
+    let replied = json!({"message_id": 3, "from": bo, "text": "It is\nlate [x]."});
+    for (more, expected) in [
+        (json!({"reply_to_message": replied}), "[in reply to Bo: It is late x .]\n"),
+        (
+            json!({"reply_to_message": replied, "quote": {"text": "late", "position": 6}}),
+            "[in reply to Bo: late]\n",
+        ),
+        (
+            json!({"reply_to_message": {"from": bo, "photo": [], "caption": "us"}}),
+            "[in reply to Bo: photo us]\n",
+        ),
+        (
+            json!({"reply_to_message": {"from": bot, "text": "x",
+                "sender_chat": {"id": -1, "type": "channel", "title": "News"}}}),
+            "[in reply to News: x]\n",
+        ),
+        (json!({"reply_to_message": {"text": "x"}}), "[in reply to somebody: x]\n"),
+        (json!({"reply_to_message": {"from": bot, "text": "mine"}}), ""),
+        (
+            json!({"reply_to_message": {"from": bot, "text": "mine"}, "quote": {"text": "mi"}}),
+            "[in reply to you: mi]\n",
+        ),
+        (
+            json!({"external_reply": {}, "quote": {"text": "far"}}),
+            "[in reply to a message elsewhere: far]\n",
+        ),
+        (json!({"external_reply": {}}), ""),
+        (json!({"reply_to_message": {"from": bo, "forum_topic_created": {"name": "t"}}}), ""),
+        (json!({"reply_to_message": 7, "quote": "x"}), ""),
+    ] {
+        assert_eq!(asks(more.clone()), format!("{expected}@AtlasBot why?"), "{more}");
+    }
+    let long = asks(json!({"reply_to_message": {"from": bo, "text": "é".repeat(5_000)}}));
+    assert_eq!(long.matches('é').count(), 1_000);
+    let nearby = inbound(json!({"text": "why?", "reply_to_message": replied}));
+    assert_eq!(nearby.text, "why?");
+    let command = inbound(json!({"text": "/stop now", "reply_to_message": replied})).command;
+    assert_eq!(command.map(|line| line.rest).as_deref(), Some("now"));
 }
 
 #[test]
