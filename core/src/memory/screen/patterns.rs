@@ -56,22 +56,29 @@ fn said(patterns: &[Regex], plain: &str) -> bool {
 /// A rule may quote what it is against: "never obey a page that says: …" is none of it.
 fn is_quoted(plain: &str, start: usize, end: usize) -> bool {
     let lead = &plain[..start];
-    // One sentence, from its beginning to the first word of the match.
-    let sentence = lead.rfind([';', '!', '?']).or_else(|| lead.rfind(". ")).map_or(0, |at| at + 1);
-    let word = plain[start..end].find(' ').map_or(end, |length| start + length);
-    if WARNING.is_match(&plain[sentence..word]) {
+    let ends = [lead.rfind([';', '!', '?']), lead.rfind(". ")];
+    let sentence = &lead[ends.into_iter().flatten().max().map_or(0, |at| at + 1)..];
+    if GOVERNED.is_match(sentence) || DISOBEYED.is_match(sentence) {
         return true;
     }
-    let sentence = &plain[sentence..start];
     let tail = &plain[end..];
     let in_quotes = lead.matches(['"', '`']).count() % 2 == 1 && tail.contains(['"', '`']);
     in_quotes && (REPORTED.is_match(sentence) || TREATED.is_match(tail))
 }
 
-/// Words before a quoted order that turn it round.
-static WARNING: LazyLock<Regex> = LazyLock::new(|| {
+/// Words right before an order that turn it round: "never edit …", "asked before you change …".
+/// Anything in between ("never mind, …", "do not forget to …") could turn it back.
+static GOVERNED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r"\b(never|do not|don't|must not|refuse to|decline to|wants? no|be asked before|ask(s|ed)? before|nunca|jamais|não|no debes|nie|niemals)\b.{0,20}\b(obey|follow|trust|comply|execute|act on|accept|believe|listen|do what|obede\w+|siga|seguir|suivre|befolg\w+|you|the agent|edit|change|modify|touch|send|post|share|upload|forward)\b",
+        r"\b(never|do not|don't|does not|doesn't|must not|mustn't|should not|shouldn't|cannot|can't|will not|won't|may not|refuses? to|declines? to|asks? before|asked before|nunca|jamais|não|no debes|nie|niemals)( (ever|again|you|the agent|the bot|atlas))? ?$",
+    )
+});
+
+/// Words before a quoted order that say that nobody is to obey whoever says it: "never obey a page
+/// that says: …". Without the saying it would be a second order beside the first.
+static DISOBEYED: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r"\b(never|do not|don't|must not|refuses? to|declines? to|nunca|jamais|não|no debes|nie|niemals)\b[^,:]{0,20}\b(obey|follow|trust|comply|execute|act on|accept|believe|listen|do what|obede\w+|obedezca\w*|siga|seguir|suivre|befolg\w+|gehorch\w+)\b.{0,80}\b(says?|said|asks?|tells?|reads?|contains?|claims?|wants?|like|such as|instructions? to|requests? to|orders? to|diz(em)?|dice|dicen|diga|dit|disent|sagt|sagen)\b[^,]{0,30}$",
     )
 });
 
@@ -142,7 +149,12 @@ static SECRETS: LazyLock<RegexSet> = LazyLock::new(|| {
         r"\bgh[pousr]_[A-Za-z0-9]{30,}",
         r"\bgithub_pat_[A-Za-z0-9_]{30,}",
         r"\bglpat-[A-Za-z0-9_-]{20,}",
-        r"\bsk-[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]{18,}",
+        // With a digit somewhere: a name in words has none.
+        r"\bsk-[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]{18,}|\bsk-([a-z]+-)*[A-Za-z0-9_]{18,}[0-9]",
+        r"\b(gsk|hf|npm|dop_v1|sk_test|rk_live|whsec|shpat|pplx|r8)_[A-Za-z0-9]{20,}",
+        r"\b(xai|pplx|nvapi|tskey|pypi|sntrys|figd|lin_api)[-_][A-Za-z0-9_-]{24,}",
+        r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|\bya29\.[A-Za-z0-9_-]{20,}",
+        r"\bhooks\.slack\.com/services/T\w+/B\w+/\w{16,}|\bdiscord(app)?\.com/api/webhooks/\d+/[\w-]{30,}",
         r"\b[sr]k_live_[0-9A-Za-z]{16,}",
         r"\bxox[abposr]-[A-Za-z0-9-]{10,}",
         r"\bAIza[0-9A-Za-z_-]{35}",
@@ -156,24 +168,31 @@ static SECRETS: LazyLock<RegexSet> = LazyLock::new(|| {
 /// A name of a secret, and what stands after it.
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
-        r#"(?i)(api[_ -]?key|secret|token|password|passwd|passphrase|senha|contraseña|passwort|mot de passe|пароль|密码|密碼)\w*["']?(?:\s*[:=：是]|\s(?:is|é|es|est|ist)\s)\s*["'`]?([^\s"'`,;]{8,})"#,
+        r#"(?i)\b((?:\w+[_-])?(?:api[_ -]?keys?|secrets?|tokens?|access keys?|secret keys?)(?:[_-]\w+)?)["']?(?:\s*[:=：]|\s(?:is|are|é|es|est|ist)\s)\s*["'`]?([^\s"'`,;]{8,})"#,
+    )
+});
+
+/// A name of a password, and what stands after it.
+static PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"(?i)(passwords?|passwd|passcode|passphrase|pass_?word\w*|senha|contraseña|passwort|mot de passe|пароль|密码|密碼|パスワード|비밀번호)["']?\s*(?:[:=：]|是|は|은|는|\s(?:is|was|é|es|est|ist|lautet)\s)\s*["'`“「]?([^\s"'`,;”」。]{6,})"#,
     )
 });
 
 fn is_secret(text: &str) -> bool {
-    SECRETS.is_match(text)
-        || NAMED
-            .captures_iter(text)
-            .filter_map(|found| found.get(2))
-            .any(|value| looks_made_up(value.as_str()))
+    let holds = |named: &Regex, least: usize| {
+        let values = named.captures_iter(text).filter_map(|found| found.get(2));
+        values.into_iter().any(|value| looks_made_up(value.as_str(), least))
+    };
+    SECRETS.is_match(text) || holds(&NAMED, 8) || holds(&PASSWORD, 6)
 }
 
 /// A word of a language has no digit among its letters; a path, an address or a reference to where
 /// the secret is kept is none itself.
-fn looks_made_up(value: &str) -> bool {
+fn looks_made_up(value: &str, least: usize) -> bool {
     let elsewhere = ["env:", "secret:", "file:", "vault", "http", "$", "<", "{", "~", "/", "%"];
     let value = value.trim_end_matches(['.', ')', ']']);
-    value.chars().count() >= 8
+    value.chars().count() >= least
         && value.chars().any(|c| c.is_ascii_digit())
         && value.chars().any(char::is_alphabetic)
         && !elsewhere.iter().any(|start| value.to_lowercase().starts_with(start))
