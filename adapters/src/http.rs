@@ -4,6 +4,7 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Url};
 use thiserror::Error;
 
@@ -16,6 +17,9 @@ pub const IDLE: Duration = Duration::from_secs(60);
 /// How long a model's answer may stand still, its first byte included: a model that reasons, or a
 /// small machine that reads a long conversation, says nothing for minutes.
 pub const MODEL_IDLE: Duration = Duration::from_secs(300);
+
+/// How often one request is sent on within a host.
+const REDIRECTS: usize = 3;
 
 /// Why there is no client.
 #[derive(Debug, Error)]
@@ -40,26 +44,44 @@ pub fn install_provider() {
 ///
 /// [`ClientError`] where the machine's certificates cannot be read.
 pub fn client() -> Result<Client, ClientError> {
-    build(IDLE, false)
+    build(IDLE, false, Policy::default())
 }
 
 /// The client for a server whose address is configured: an answer may stand still for `idle`
 /// ([`MODEL_IDLE`] for models), however long it is in all. A server on this machine is reached
 /// without the proxy of the environment, and without certificates unless its address is `https`.
+/// It is followed elsewhere only where the request stays what it is and the host the same: any other
+/// redirect is the answer, for its caller to tell.
 ///
 /// # Errors
 ///
 /// [`ClientError`] where the machine's certificates cannot be read.
 pub fn client_for(base_url: &str, idle: Duration) -> Result<Client, ClientError> {
-    build(idle, is_plain_local(base_url))
+    build(idle, is_plain_local(base_url), Policy::custom(within_host))
 }
 
-fn build(idle: Duration, plain_local: bool) -> Result<Client, ClientError> {
+/// A conversation goes to the host that was configured and to no other, and a request that a
+/// redirect would turn into a GET has no answer.
+fn within_host(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+    let first = attempt.previous().first();
+    let same_host = first.and_then(Url::host_str) == attempt.url().host_str();
+    let weaker = first.is_some_and(|first| first.scheme() == "https")
+        && attempt.url().scheme() != "https";
+    let keeps_request = matches!(attempt.status().as_u16(), 307 | 308);
+    if keeps_request && same_host && !weaker && attempt.previous().len() <= REDIRECTS {
+        attempt.follow()
+    } else {
+        attempt.stop()
+    }
+}
+
+fn build(idle: Duration, plain_local: bool, redirects: Policy) -> Result<Client, ClientError> {
     install_provider();
     let builder = Client::builder()
         .user_agent(concat!("atlas/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT)
         .read_timeout(idle)
+        .redirect(redirects)
         .tcp_nodelay(true);
     let builder =
         if plain_local { builder.no_proxy().tls_certs_only(std::iter::empty()) } else { builder };

@@ -142,6 +142,9 @@ impl OpenAi {
         if response.status().is_success() {
             return Ok(response);
         }
+        if response.status().is_redirection() {
+            return Err(Failure::Error(ModelError::Refused(self.elsewhere(&response))));
+        }
         let (status, wait) = (response.status().as_u16(), retry_after(response.headers()));
         let body = beginning(response).await;
         let key = self.api_key.as_ref().map(|key| key.expose_secret().trim());
@@ -176,6 +179,23 @@ impl OpenAi {
             }
         }
         reader.finish(&self.info.signer, deltas)
+    }
+
+    /// What is told of a server that sends its callers to another address.
+    fn elsewhere(&self, response: &Response) -> String {
+        let to = response.headers().get(header::LOCATION).and_then(|to| to.to_str().ok());
+        let to = to.and_then(|to| response.url().join(to).ok()).map(|mut to| {
+            to.set_query(None);
+            let to = without_password(to.as_str());
+            to.trim_end_matches("/chat/completions").trim_end_matches("/models").to_owned()
+        });
+        match to {
+            Some(to) => format!(
+                "{} sends its callers on to {to}; if you trust that address, write it as base_url",
+                self.place()
+            ),
+            None => format!("{} sends its callers on to nowhere; is base_url right?", self.place()),
+        }
     }
 
     /// What a lost connection means.

@@ -24,6 +24,8 @@ pub(super) struct Assembly {
     calls: Calls,
     reason: Option<String>,
     tokens: Tokens,
+    /// It comes in pieces: a whole message beside them says nothing new.
+    in_pieces: bool,
 }
 
 impl Assembly {
@@ -38,6 +40,7 @@ impl Assembly {
             calls: Calls::default(),
             reason: None,
             tokens: Tokens::default(),
+            in_pieces: false,
         }
     }
 
@@ -58,6 +61,9 @@ impl Assembly {
         if let Some(error) = chunk.get("error").filter(|error| !is_nothing(error)) {
             return Err(Problem::in_stream(error).into_error(None));
         }
+        if chunk.get("object").and_then(Value::as_str) == Some("error") {
+            return Err(Problem::in_stream(&chunk).into_error(None));
+        }
         self.add_usage(&chunk);
         let choice = match chunk.get_mut("choices") {
             Some(Value::Array(choices)) => choices.iter_mut().find(|choice| is_first(choice)),
@@ -69,10 +75,14 @@ impl Assembly {
             return Err(Problem::in_stream(error).into_error(None));
         }
         let mut shown = String::new();
-        for key in ["delta", "message"] {
-            if let Some(Value::Object(delta)) = choice.get_mut(key).map(Value::take) {
-                shown.push_str(&self.add_delta(delta));
+        match (take_object(choice, "delta"), take_object(choice, "message")) {
+            (Some(delta), _) if !delta.is_empty() => {
+                self.in_pieces = true;
+                shown = self.add_delta(delta);
             }
+            // Some servers repeat the message so far beside each piece of it.
+            (_, Some(message)) if !self.in_pieces => shown = self.add_delta(message),
+            _ => {}
         }
         if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str)
             && !reason.is_empty()
@@ -174,6 +184,13 @@ impl Assembly {
             self.message.shift_insert(1, "content".to_owned(), Value::Null);
         }
         serde_json::to_string(&self.message).ok()
+    }
+}
+
+fn take_object(choice: &mut Value, key: &str) -> Option<Map<String, Value>> {
+    match choice.get_mut(key).map(Value::take) {
+        Some(Value::Object(object)) => Some(object),
+        _ => None,
     }
 }
 

@@ -242,3 +242,29 @@ fn other_choices_are_not_read() {
     .unwrap();
     assert_eq!(answer.text, "a");
 }
+
+#[test]
+fn a_message_repeated_beside_its_pieces_is_read_once() {
+    let both = |piece: &str, so_far: &str, reason: Value| {
+        json!({"choices": [{"index": 0, "finish_reason": reason,
+            "message": {"role": "assistant", "content": so_far},
+            "delta": {"role": "assistant", "content": piece}}]})
+    };
+    let answer = assembled(&[
+        both("Hel", "Hel", Value::Null),
+        both("lo.", "Hello.", Value::Null),
+        both("", "Hello.", "stop".into()),
+        json!({"choices": [{"index": 0, "delta": {}, "message": {"content": "Hello."}}]}),
+    ]);
+    assert_eq!(answer.unwrap().text, "Hello.");
+    let whole = assembled(&[json!({"choices": [{"index": 0, "finish_reason": "stop",
+        "delta": {}, "message": {"role": "assistant", "content": "Hello."}}]})]);
+    assert_eq!(whole.unwrap().text, "Hello.");
+}
+
+#[test]
+fn an_error_that_stands_alone_in_the_stream_is_told() {
+    let error = json!({"object": "error", "message": "The engine is dead", "code": 500});
+    let told = assembled(&[delta(json!({"content": "Hel"})), error]).unwrap_err();
+    assert!(told.to_string().contains("The engine is dead"), "{told}");
+}

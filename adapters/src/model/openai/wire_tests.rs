@@ -287,6 +287,33 @@ async fn a_web_page_is_a_wrong_address() {
 }
 
 #[tokio::test]
+async fn a_conversation_follows_no_redirect_to_another_host() {
+    for (status, location, expected) in [
+        ("301 Moved Permanently", "https://other.example/v1/chat/completions", "other.example/v1;"),
+        ("308 Permanent Redirect", "http://a:b@other.example/v1?key=x", "http://other.example/v1;"),
+        ("302 Found", "/login", "/login;"),
+        ("307 Temporary Redirect", "http://", "to nowhere"),
+    ] {
+        let head = format!("location: {location}\r\n");
+        let server = Scripted::start(vec![refusal(status, &head, "")]).await;
+        let (answer, _) = asked(&server.model(Duration::from_secs(5))).await;
+        let Err(ModelError::Refused(why)) = answer else { panic!("{status}: {answer:?}") };
+        assert!(why.contains(expected) && why.contains("base_url"), "{status}: {why}");
+        assert_eq!(server.seen.lock().await.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_within_the_host_keeps_the_request() {
+    let there = Scripted::start(vec![hello()]).await;
+    let head = format!("location: {}/chat/completions\r\n", there.base_url);
+    let here = Scripted::start(vec![refusal("308 Permanent Redirect", &head, "")]).await;
+    let (answer, _) = asked(&here.model(Duration::from_secs(5))).await;
+    assert!(answer.is_ok(), "{answer:?}");
+    assert_eq!(here.seen.lock().await[0].1, there.seen.lock().await[0].1);
+}
+
+#[tokio::test]
 async fn the_key_is_in_no_error() {
     let echo = r#"{"error":{"message":"Incorrect API key provided: sk-secret-key."}}"#;
     let server = Scripted::start(vec![
