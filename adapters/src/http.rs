@@ -65,8 +65,8 @@ pub fn client_for(base_url: &str, idle: Duration) -> Result<Client, ClientError>
 fn within_host(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     let first = attempt.previous().first();
     let same_host = first.and_then(Url::host_str) == attempt.url().host_str();
-    let weaker = first.is_some_and(|first| first.scheme() == "https")
-        && attempt.url().scheme() != "https";
+    let weaker =
+        first.is_some_and(|first| first.scheme() == "https") && attempt.url().scheme() != "https";
     let keeps_request = matches!(attempt.status().as_u16(), 307 | 308);
     if keeps_request && same_host && !weaker && attempt.previous().len() <= REDIRECTS {
         attempt.follow()

@@ -17,7 +17,7 @@ const REFUSAL: usize = 600;
 
 const HELLO: &str = "Hello!";
 const WHO: &str = "I am a small offline stand-in, not a language model: I follow a few rules, \
-    without a key and without a server.";
+    in plain English, without a key and without a server.";
 const CAN: &str = "I can keep facts for you. Try \"remember that my cat is called Pixel\", then \"what \
     is my cat called?\", \"what do you know about me?\" or \"forget my cat\".";
 const REAL: &str = "For a real model, set OPENAI_API_KEY and start again, or write [models.default] \
@@ -66,6 +66,11 @@ fn outcomes(request: &ModelRequest) -> Vec<String> {
 }
 
 fn outcome(request: &ModelRequest, id: &str, reply: &str) -> String {
+    if let Some((_, kind)) = reply.split_once("looks like an attack (")
+        && let Some((kind, _)) = kind.split_once(')')
+    {
+        return format!("I did not keep that: it looks like what I never keep ({kind}).");
+    }
     if !is_applied(reply) {
         let reply: String = reply.chars().take(REFUSAL).collect();
         return format!("That did not work. My memory answered: {reply}");
@@ -78,7 +83,11 @@ fn outcome(request: &ModelRequest, id: &str, reply: &str) -> String {
         let arguments: serde_json::Value = serde_json::from_str(&call.arguments).ok()?;
         let operation = arguments.pointer("/operations/0")?;
         let text = |key: &str| Some(operation.get(key)?.as_str()?.to_owned());
-        text("content").map(Operation::Add).or_else(|| text("old_text").map(Operation::Remove))
+        match (text("old_text"), text("content")) {
+            (Some(old), Some(new)) => Some(Operation::Replace(old, new)),
+            (None, Some(new)) => Some(Operation::Add(new)),
+            (old, None) => old.map(Operation::Remove),
+        }
     });
     let unchanged = !reply.starts_with("Applied ");
     match operation {
@@ -86,6 +95,9 @@ fn outcome(request: &ModelRequest, id: &str, reply: &str) -> String {
             format!("I knew that already: {}", to_you(&entry))
         }
         Some(Operation::Add(entry)) => format!("I will remember that. {}", to_you(&entry)),
+        Some(Operation::Replace(old, new)) => {
+            format!("I will remember that. {}\nUntil now I had: {}", to_you(&new), to_you(&old))
+        }
         Some(Operation::Remove(entry)) => format!("Forgotten: {}", to_you(&entry)),
         None => "Done.".to_owned(),
     }
@@ -94,9 +106,7 @@ fn outcome(request: &ModelRequest, id: &str, reply: &str) -> String {
 /// What to say to these words, or what to do instead.
 fn reply(said: &str, known: &Known) -> (String, Option<(Target, Operation)>) {
     let line = match understand(said) {
-        Intent::Remember(what) => {
-            return (String::new(), Some((Target::User, Operation::Add(fact(&what)))));
-        }
+        Intent::Remember(what) => return (String::new(), Some((Target::User, keep(&what, known)))),
         Intent::Forget(what) => return forget(&what, known),
         Intent::RememberWhat => {
             "What shall I remember? For example: remember that my cat is called Pixel.".to_owned()
@@ -105,21 +115,45 @@ fn reply(said: &str, known: &Known) -> (String, Option<(Target, Operation)>) {
             format!("Tell me what to forget, one thing at a time. {}", all(known))
         }
         Intent::AskAll => all(known),
-        Intent::Ask(question) => match known.about(&question).as_slice() {
+        Intent::Ask(question) => match known.answers(&question).as_slice() {
             [] => format!(
-                "I do not know that. Tell me with \"remember that …\" and I will. {WHO} {REAL}"
+                "I do not know that. I know only what you tell me to keep, with \"remember that …\". \
+                 {WHO}\n{REAL}"
             ),
             found => found.iter().map(|(_, entry)| to_you(entry)).collect::<Vec<_>>().join("\n"),
         },
         Intent::Tells(what) => {
             let what = what.trim_end_matches(['.', '!']);
-            format!("Good to know. Say \"remember that {what}\" and I will keep it.")
+            match keep(what, known) {
+                Operation::Replace(old, _) => format!(
+                    "What I have is: {} Say \"remember that {what}\" and I will change it.",
+                    to_you(&old)
+                ),
+                _ => format!("Good to know. Say \"remember that {what}\" and I will keep it."),
+            }
         }
         Intent::Greeting => format!("{HELLO} {}", help()),
         Intent::Thanks => "You are welcome.".to_owned(),
+        Intent::Agrees => "All right.".to_owned(),
+        Intent::Goodbye => "Goodbye. What you told me to keep stays.".to_owned(),
+        Intent::HowAreYou => format!("I am well, thank you. {WHO}\n{CAN}"),
+        Intent::KeepNot => "All right, I keep nothing of it.".to_owned(),
+        Intent::Remind(what) => format!(
+            "I cannot remind you at a time. Say \"remember to {what}\" and I will keep it, for when you \
+             ask."
+        ),
         Intent::Help => help(),
     };
     (line, None)
+}
+
+/// What keeping these words does: a fact that there can be only one of takes the former one's place.
+fn keep(what: &str, known: &Known) -> Operation {
+    let fact = fact(what);
+    match known.one_like(&fact) {
+        Some(old) => Operation::Replace(old.to_owned(), fact),
+        None => Operation::Add(fact),
+    }
 }
 
 fn forget(what: &str, known: &Known) -> (String, Option<(Target, Operation)>) {

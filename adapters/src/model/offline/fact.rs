@@ -77,20 +77,32 @@ const SAME: [&str; 50] = [
     "took",
 ];
 
-/// A short form, what it is for the person in the third person, and as `they`.
-const SHORT: [(&str, &str, &str); 12] = [
-    ("i'm", "is", "are"),
-    ("i’m", "is", "are"),
-    ("im", "is", "are"),
-    ("i've", "has", "have"),
-    ("i’ve", "has", "have"),
-    ("i'd", "would", "would"),
-    ("i’d", "would", "would"),
-    ("i'll", "will", "will"),
-    ("i’ll", "will", "will"),
-    ("i am", "is", "are"),
-    ("i have", "has", "have"),
-    ("i do", "does", "do"),
+/// A short form, and what it is in the third person.
+const SHORT: [(&str, &str); 12] = [
+    ("i'm", "is"),
+    ("i’m", "is"),
+    ("im", "is"),
+    ("i've", "has"),
+    ("i’ve", "has"),
+    ("i'd", "would"),
+    ("i’d", "would"),
+    ("i'll", "will"),
+    ("i’ll", "will"),
+    ("i am", "is"),
+    ("i have", "has"),
+    ("i do", "does"),
+];
+
+/// Words that a new clause begins after: `the user` behind one of them does something.
+const CLAUSE: [&str; 20] = [
+    "and", "but", "or", "because", "that", "when", "if", "where", "who", "while", "so", "since",
+    "what", "which", "before", "after", "until", "than", "how", "why",
+];
+
+/// Words that may follow `the user` where something is done to them.
+const BEHIND: [&str; 24] = [
+    "and", "or", "but", "to", "in", "at", "on", "for", "with", "about", "from", "by", "every",
+    "when", "because", "if", "a", "an", "the", "as", "of", "not", "after", "before",
 ];
 
 /// Beginnings of an order. Kept as an order it would command every later turn.
@@ -109,74 +121,115 @@ const ORDERS: [(&str, &str); 8] = [
 pub(super) fn fact(said: &str) -> String {
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     let said = said.trim_matches(|c: char| c.is_whitespace() || "\"“”„»«".contains(c));
-    let said = said.trim_end_matches(['.', '!', '…', ',', ';']).trim();
+    let said = said.trim_end_matches(['.', '!', '?', '…', ',', ';']).trim();
     let said = said.strip_prefix("that ").unwrap_or(said);
     if let Some(name) = strip(said, "call me") {
         return sentence(&format!("User wants to be called {name}"));
     }
     if let Some(wish) = ORDERS.iter().find_map(|(begin, mark)| {
-        strip(said, begin).map(|rest| format!("{mark}{}", third_person(rest, true)))
+        strip(said, begin).map(|rest| format!("{mark}{}", third_person(rest, false)))
     }) {
         let wish =
             wish.strip_prefix("not ").map_or(format!("to {wish}"), |rest| format!("not to {rest}"));
         return sentence(&format!("User would like the bot {wish}"));
     }
     if let Some(errand) = strip(said, "to") {
-        return sentence(&format!("User wants to {}", third_person(errand, true)));
+        return sentence(&format!("User wants to {}", third_person(errand, false)));
     }
-    sentence(&third_person(said, false))
+    sentence(&third_person(said, true))
 }
 
-/// The fact as it is said to the person: `Your cat is called Pixel.` As it stands where no rule fits.
+/// The fact as it is said to the person: `Your cat is called Pixel.` What no rule fits stays as it
+/// stands.
 pub(super) fn to_you(fact: &str) -> String {
-    let Some(rest) = fact.strip_prefix("User") else { return fact.to_owned() };
-    if let Some(rest) = rest.strip_prefix("'s ").or_else(|| rest.strip_prefix("’s ")) {
-        return format!("Your {rest}");
+    let words: Vec<&str> = fact.split(' ').collect();
+    let mut out: Vec<String> = Vec::with_capacity(words.len());
+    let mut at = 0;
+    while at < words.len() {
+        at += match person(&words[at..], at == 0) {
+            Some((taken, stop)) => taken + you(&words, at, taken, stop, &mut out),
+            None => {
+                out.push(words[at].replace("themselves", "yourself"));
+                1
+            }
+        };
     }
-    let Some(rest) = rest.strip_prefix(' ') else { return fact.to_owned() };
-    let (mut words, mut rest) = (String::from("You"), rest);
-    while let Some((adverb, more)) = rest.split_once(' ').filter(|(word, _)| ADVERBS.contains(word))
-    {
-        words = format!("{words} {adverb}");
-        rest = more;
-    }
-    let (verb, tail) = rest.split_once(' ').map_or((rest, ""), |(verb, tail)| (verb, tail));
-    let (verb, stop) = verb.split_at(verb.trim_end_matches(['.', ',', '!']).len());
-    let verb = second_person(verb);
-    let space = if tail.is_empty() { "" } else { " " };
-    format!("{words} {verb}{stop}{space}{tail}")
+    out.join(" ")
 }
 
-/// The text with every word for oneself replaced. `named`: the person was named already.
-fn third_person(text: &str, mut named: bool) -> String {
+/// Whether these words begin with the person: how many words that is, and what follows the name:
+/// `'s`, a mark of the sentence, or nothing.
+fn person<'a>(words: &[&'a str], start: bool) -> Option<(usize, &'a str)> {
+    if start && let Some(stop) = words.first()?.strip_prefix("User") {
+        return is_stop(stop).then_some((1, stop));
+    }
+    let stop = words.get(1)?.strip_prefix("user")?;
+    (words[0].eq_ignore_ascii_case("the") && is_stop(stop)).then_some((2, stop))
+}
+
+fn is_stop(stop: &str) -> bool {
+    matches!(stop, "" | "'s" | "’s" | "." | "," | ";" | ":" | "!" | "?")
+}
+
+/// Puts `you` where `taken` words of the person stand. Gives how many words behind them went along.
+fn you(words: &[&str], at: usize, taken: usize, stop: &str, out: &mut Vec<String>) -> usize {
+    let big = words[at].starts_with(char::is_uppercase);
+    if stop.ends_with("'s") || stop.ends_with("’s") {
+        out.push(if big { "Your" } else { "your" }.to_owned());
+        return 0;
+    }
+    let name = if big { "You" } else { "you" };
+    let rest = &words[at + taken..];
+    let before = at.checked_sub(1).map(|before| words[before]);
+    let begins = before.is_none_or(|word| {
+        word.ends_with([',', ';', ':', '.']) || CLAUSE.contains(&word.to_lowercase().as_str())
+    });
+    let is_object = rest.first().is_none_or(|next| BEHIND.contains(&next.to_lowercase().as_str()));
+    if !stop.is_empty() || is_object {
+        out.push(format!("{name}{stop}"));
+        return 0;
+    }
+    let adverbs = rest.iter().take_while(|word| ADVERBS.contains(word)).count();
+    let verb = rest.get(adverbs).copied().unwrap_or_default();
+    let (verb, mark) = verb.split_at(verb.trim_end_matches(['.', ',', '!', ';']).len());
+    if !begins || !is_verb(verb) {
+        // `the user table` is none of it.
+        out.push(words[at..at + taken].join(" "));
+        return 0;
+    }
+    out.push(name.to_owned());
+    out.extend(rest[..adverbs].iter().map(|word| (*word).to_owned()));
+    out.push(format!("{}{mark}", second_person(verb)));
+    adverbs + 1
+}
+
+/// Whether it can be what somebody does or did.
+fn is_verb(word: &str) -> bool {
+    SAME.contains(&word) || ["s", "ed", "n't", "n’t"].iter().any(|end| word.ends_with(end))
+}
+
+/// The text with every word for oneself replaced. `start`: it begins the sentence.
+fn third_person(text: &str, start: bool) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let mut out: Vec<String> = Vec::with_capacity(words.len());
     let mut at = 0;
     while at < words.len() {
-        let start = out.is_empty();
-        let taken = if is_i(words[at]) || short_form(words[at]).is_some() {
-            subject(&words[at..], named, start, &mut out)
+        let first = start && out.is_empty();
+        if is_i(words[at]) || short_form(words[at]).is_some() {
+            at += subject(&words[at..], first, &mut out);
         } else {
-            out.push(other_word(words[at], named, start));
-            named |= out.last().is_some_and(|word| word != words[at]);
+            out.push(other_word(words[at], first));
             at += 1;
-            continue;
-        };
-        named = true;
-        at += taken;
+        }
     }
     out.join(" ")
 }
 
 /// `I` and what follows it up to its verb. Gives how many words that was.
-fn subject(words: &[&str], named: bool, start: bool, out: &mut Vec<String>) -> usize {
-    out.push(match (named, start) {
-        (true, _) => "they".to_owned(),
-        (false, true) => "User".to_owned(),
-        (false, false) => "the user".to_owned(),
-    });
-    if let Some((third, they)) = short_form(words[0]) {
-        out.push(if named { they } else { third }.to_owned());
+fn subject(words: &[&str], start: bool, out: &mut Vec<String>) -> usize {
+    out.push(if start { "User" } else { "the user" }.to_owned());
+    if let Some(third) = short_form(words[0]) {
+        out.push(third.to_owned());
         return 1;
     }
     let mut taken = 1;
@@ -185,14 +238,8 @@ fn subject(words: &[&str], named: bool, start: bool, out: &mut Vec<String>) -> u
         taken += 1;
     }
     let Some(verb) = words.get(taken) else { return taken };
-    let long =
-        SHORT.iter().find(|(form, ..)| form.strip_prefix("i ") == Some(&verb.to_lowercase()));
-    out.push(match long {
-        Some((_, third, they)) => if named { they } else { third }.to_string(),
-        None if named && verb.eq_ignore_ascii_case("was") => "were".to_owned(),
-        None if named => (*verb).to_owned(),
-        None => third_person_verb(verb),
-    });
+    let long = SHORT.iter().find(|(form, _)| form.strip_prefix("i ") == Some(&verb.to_lowercase()));
+    out.push(long.map_or_else(|| third_person_verb(verb), |(_, third)| (*third).to_owned()));
     taken + 1
 }
 
@@ -200,23 +247,19 @@ fn is_i(word: &str) -> bool {
     word == "I" || word == "i"
 }
 
-fn short_form(word: &str) -> Option<(&'static str, &'static str)> {
+fn short_form(word: &str) -> Option<&'static str> {
     let word = word.to_lowercase();
-    SHORT.iter().find(|(form, ..)| *form == word).map(|(_, third, they)| (*third, *they))
+    SHORT.iter().find(|(form, _)| *form == word).map(|(_, third)| *third)
 }
 
 /// `my`, `me`, `mine`, `myself`, with the marks around them; any other word as it is.
-fn other_word(word: &str, named: bool, start: bool) -> String {
+fn other_word(word: &str, start: bool) -> String {
     let core = word.trim_matches(|c: char| !c.is_alphanumeric());
-    let new = match (core.to_lowercase().as_str(), named) {
-        ("my", false) if start => "User's",
-        ("my", false) => "the user's",
-        ("my", true) => "their",
-        ("me", false) => "the user",
-        ("me", true) => "them",
-        ("mine", false) => "the user's",
-        ("mine", true) => "theirs",
-        ("myself", _) => "themselves",
+    let new = match core.to_lowercase().as_str() {
+        "my" if start => "User's",
+        "my" | "mine" => "the user's",
+        "me" => "the user",
+        "myself" => "themselves",
         _ => return word.to_owned(),
     };
     word.replacen(core, new, 1)
@@ -296,13 +339,13 @@ mod tests {
             ("i'm a designer", "User is a designer.", "You are a designer."),
             (
                 "I have two kids and I love them",
-                "User has two kids and they love them.",
-                "You have two kids and they love them.",
+                "User has two kids and the user loves them.",
+                "You have two kids and you love them.",
             ),
             (
                 "I live in Porto with my cat",
-                "User lives in Porto with their cat.",
-                "You live in Porto with their cat.",
+                "User lives in Porto with the user's cat.",
+                "You live in Porto with your cat.",
             ),
             (
                 "I really like short answers",
@@ -320,7 +363,16 @@ mod tests {
                 "The office is closed on Mondays.",
                 "The office is closed on Mondays.",
             ),
-            ("Bo is my brother", "Bo is the user's brother.", "Bo is the user's brother."),
+            ("Bo is my brother", "Bo is the user's brother.", "Bo is your brother."),
+            ("Bo calls me every day", "Bo calls the user every day.", "Bo calls you every day."),
+            ("Bo likes me", "Bo likes the user.", "Bo likes you."),
+            (
+                "my cat bites when I am asleep, and I mind",
+                "User's cat bites when the user is asleep, and the user minds.",
+                "Your cat bites when you are asleep, and you mind.",
+            ),
+            ("I like tea?", "User likes tea.", "You like tea."),
+            ("the user table is big", "The user table is big.", "The user table is big."),
             ("call me Ana", "User wants to be called Ana.", "You want to be called Ana."),
             (
                 "always answer in English",
@@ -334,8 +386,8 @@ mod tests {
             ),
             (
                 "to water my plants",
-                "User wants to water their plants.",
-                "You want to water their plants.",
+                "User wants to water the user's plants.",
+                "You want to water your plants.",
             ),
             ("“I go  by bike!”", "User goes by bike.", "You go by bike."),
         ] {

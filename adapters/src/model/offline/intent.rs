@@ -21,12 +21,22 @@ pub(super) enum Intent {
     Greeting,
     /// Thanks.
     Thanks,
+    /// Yes, no, all right.
+    Agrees,
+    /// Goodbye.
+    Goodbye,
+    /// How the stand-in is.
+    HowAreYou,
+    /// Something that they do not want kept.
+    KeepNot,
+    /// To be told of something at a time.
+    Remind(String),
     /// Who the stand-in is, what it can do; or anything it does not understand.
     Help,
 }
 
 /// Politeness before what is meant; taken off again and again.
-const POLITE: [&str; 22] = [
+const POLITE: [&str; 31] = [
     "hi",
     "hello",
     "hey",
@@ -49,6 +59,61 @@ const POLITE: [&str; 22] = [
     "kindly",
     "just",
     "yes",
+    "actually",
+    "sorry",
+    "oh",
+    "wait",
+    "hm",
+    "i mean",
+    "i meant",
+    "i said",
+    "correction",
+];
+
+/// Not to be kept.
+const KEEP_NOT: [&str; 6] =
+    ["don't remember", "do not remember", "don't save", "do not save", "don't keep", "do not keep"];
+
+const REMIND: [&str; 2] = ["remind me to", "remind me"];
+
+const AGREES: [&str; 15] = [
+    "ok",
+    "okay",
+    "yes",
+    "no",
+    "sure",
+    "fine",
+    "cool",
+    "got it",
+    "all right",
+    "alright",
+    "right",
+    "good",
+    "yep",
+    "nope",
+    "i see",
+];
+
+const GOODBYES: [&str; 9] = [
+    "bye",
+    "bye bye",
+    "goodbye",
+    "good bye",
+    "see you",
+    "see you later",
+    "good night",
+    "ciao",
+    "tschüss",
+];
+
+const HOW_ARE_YOU: [&str; 7] = [
+    "how are you",
+    "how are you doing",
+    "how are you today",
+    "how is it going",
+    "how's it going",
+    "what's up",
+    "how do you do",
 ];
 
 const REMEMBER: [&str; 17] = [
@@ -85,7 +150,7 @@ const FORGET: [&str; 11] = [
     "remove from your memory",
 ];
 
-const ALL: [&str; 19] = [
+const ALL: [&str; 29] = [
     "what do you know",
     "what do you know about me",
     "what do you remember",
@@ -105,6 +170,16 @@ const ALL: [&str; 19] = [
     "tell me everything you know about me",
     "who am i",
     "what do you know of me",
+    "what did i tell you",
+    "what did i tell you about me",
+    "what did i ask you to remember",
+    "show my memory",
+    "show memory",
+    "show me my memory",
+    "list everything you remember",
+    "list everything you know",
+    "list what you know",
+    "list my facts",
 ];
 
 const HELP: [&str; 16] = [
@@ -186,20 +261,37 @@ const QUESTIONS: [&str; 24] = [
 /// What these words want.
 pub(super) fn understand(text: &str) -> Intent {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let whole = plain(&text);
+    let text = text.trim_matches(|c: char| "\"“”„»«".contains(c) || c.is_whitespace());
+    let whole = plain(text);
     if GREETINGS.contains(&strip_name(&whole)) {
         return Intent::Greeting;
     }
     if THANKS.contains(&strip_name(&whole)) {
         return Intent::Thanks;
     }
-    let meant = without_politeness(&text);
+    let small_talk = [
+        (&AGREES[..], Intent::Agrees),
+        (&GOODBYES[..], Intent::Goodbye),
+        (&HOW_ARE_YOU[..], Intent::HowAreYou),
+    ];
+    for (words, intent) in small_talk {
+        if words.contains(&strip_name(&whole)) {
+            return intent;
+        }
+    }
+    let meant = without_politeness(without_no(text));
     let words = plain(meant);
     if HELP.contains(&words.as_str()) || words.is_empty() {
         return Intent::Help;
     }
     if ALL.contains(&words.as_str()) {
         return Intent::AskAll;
+    }
+    if after(meant, &KEEP_NOT).is_some() {
+        return Intent::KeepNot;
+    }
+    if let Some(what) = after(meant, &REMIND).filter(|what| is_something(what)) {
+        return Intent::Remind(what.to_owned());
     }
     if let Some(fact) = after(meant, &REMEMBER) {
         return if is_something(fact) {
@@ -234,6 +326,17 @@ fn strip_name(words: &str) -> &str {
 
 fn is_something(text: &str) -> bool {
     text.chars().any(char::is_alphanumeric)
+}
+
+/// A correction begins with "no,": without the comma the word belongs to what follows.
+fn without_no(text: &str) -> &str {
+    match after(text, &["no", "nope"]) {
+        Some(rest) if !rest.is_empty() && text.contains([',', '.', '!', ';', ':', '—', '-']) => {
+            let mark = text.trim_start_matches(char::is_alphabetic);
+            if mark.starts_with(' ') { text } else { rest }
+        }
+        _ => text,
+    }
 }
 
 fn without_politeness(text: &str) -> &str {
@@ -290,6 +393,18 @@ mod tests {
             ("do you remember my cat's name", Ask(some("do you remember my cat's name"))),
             ("Do you know where I live?", Ask(some("Do you know where I live?"))),
             ("my name is Ana", Tells(some("my name is Ana"))),
+            ("No, my cat is called Misty", Tells(some("my cat is called Misty"))),
+            ("actually, my name is Bo.", Tells(some("my name is Bo."))),
+            ("no longer remember my cat", Forget(some("my cat"))),
+            ("\"remember that I like tea\"", Remember(some("I like tea"))),
+            ("Sorry, I meant: remember that I like tea", Remember(some("I like tea"))),
+            ("don't remember this: I am tired", KeepNot),
+            ("remind me to buy milk", Remind(some("buy milk"))),
+            ("show my memory!", AskAll),
+            ("ok.", Agrees),
+            ("no", Agrees),
+            ("Bye, Atlas!", Goodbye),
+            ("How are you?", HowAreYou),
             ("Hello!", Greeting),
             ("Good morning, Atlas.", Greeting),
             ("thank you", Thanks),

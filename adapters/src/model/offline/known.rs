@@ -41,6 +41,8 @@ pub(super) enum Operation {
     Add(String),
     /// Let this entry go.
     Remove(String),
+    /// Put the second entry in the place of the first.
+    Replace(String, String),
 }
 
 /// The entries of both files.
@@ -91,6 +93,10 @@ impl Known {
         match operation {
             Operation::Add(entry) if !list.contains(&entry) => list.push(entry),
             Operation::Add(_) => {}
+            Operation::Replace(old, new) => {
+                self.apply(target, Operation::Remove(old));
+                self.apply(target, Operation::Add(new));
+            }
             Operation::Remove(piece) => {
                 let place = list.iter().position(|entry| *entry == piece);
                 let place = place.or_else(|| list.iter().position(|entry| entry.contains(&piece)));
@@ -122,11 +128,86 @@ impl Known {
     }
 }
 
+impl Known {
+    /// The entries that answer a question: those it is [`about`](Self::about). One that is not about
+    /// the person is answered only by an entry that holds all of its words: "who is the president of
+    /// France?" is not answered by where somebody lives.
+    pub(super) fn answers(&self, question: &str) -> Vec<(Target, &str)> {
+        let wanted = significant(question);
+        let personal = words(question).iter().any(|word| OWN_WORDS.contains(&word.as_str()));
+        let mut found = self.about(question);
+        found.retain(|(_, entry)| personal || score(&wanted, question, entry) >= wanted.len());
+        found
+    }
+
+    /// The entry of the profile that this fact takes the place of: it says another value of what
+    /// somebody has only one of.
+    pub(super) fn one_like(&self, fact: &str) -> Option<&str> {
+        let key = single(fact)?;
+        let same = |entry: &&String| **entry != fact && single(entry).as_deref() == Some(&key);
+        self.user.iter().find(same).map(String::as_str)
+    }
+}
+
+const OWN_WORDS: [&str; 12] =
+    ["i", "my", "me", "mine", "we", "our", "us", "i'm", "i've", "i'd", "myself", "am"];
+
+/// What a fact gives the only value of, in lower case; None where there can be several.
+fn single(fact: &str) -> Option<String> {
+    const ENDS: [&str; 14] = [
+        "name",
+        "birthday",
+        "age",
+        "address",
+        "email",
+        "phone",
+        "phone number",
+        "number",
+        "job",
+        "colour",
+        "color",
+        "nickname",
+        "size",
+        "time zone",
+    ];
+    const WHOLE: [&str; 6] = [
+        "user is called ",
+        "user is named ",
+        "user wants to be called ",
+        "user lives in ",
+        "user works at ",
+        "user was born ",
+    ];
+    let fact = fact.to_lowercase().replace('’', "'");
+    if fact.contains('\n') {
+        return None;
+    }
+    if let Some(whole) = WHOLE.iter().find(|whole| fact.starts_with(**whole)) {
+        return Some((*whole).to_owned());
+    }
+    let about = fact.strip_prefix("user's ")?;
+    let at = |verb: &str| about.find(verb).map(|at| (about[..at].to_owned(), at));
+    let named = [" is called ", " is named "].iter().find_map(|verb| at(verb));
+    if let Some((whose, _)) = named {
+        return Some(format!("{whose}'s name"));
+    }
+    let (whose, _) = at(" is ")?;
+    let one = whose.starts_with("favourite ") || whose.starts_with("favorite ");
+    let ends = |end: &str| {
+        let rest = whose.strip_suffix(end);
+        rest.is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
+    };
+    (one || ENDS.iter().any(|end| ends(end))).then_some(whose)
+}
+
 /// The arguments of a call of the `memory` tool.
 pub(super) fn arguments(target: Target, operation: &Operation) -> String {
     let operation = match operation {
         Operation::Add(content) => json!({"action": "add", "content": content}),
         Operation::Remove(old_text) => json!({"action": "remove", "old_text": old_text}),
+        Operation::Replace(old, new) => {
+            json!({"action": "replace", "old_text": old, "content": new})
+        }
     };
     json!({"target": target.name(), "operations": [operation]}).to_string()
 }
@@ -151,7 +232,12 @@ fn operation(operation: &Value) -> Vec<Operation> {
     match text("action") {
         Some("add") => added.into_iter().collect(),
         Some("remove") => removed.into_iter().collect(),
-        Some("replace") => removed.into_iter().chain(added).collect(),
+        Some("replace") => match (removed, added) {
+            (Some(Operation::Remove(old)), Some(Operation::Add(new))) => {
+                vec![Operation::Replace(old, new)]
+            }
+            (removed, added) => removed.into_iter().chain(added).collect(),
+        },
         _ => Vec::new(),
     }
 }
@@ -210,6 +296,8 @@ fn words(text: &str) -> Vec<String> {
 /// Without the endings that English puts on nouns and verbs.
 fn stem(word: &str) -> String {
     let word = word.strip_suffix("'s").unwrap_or(word);
+    // British and American spelling are one.
+    let word = &word.replace("our", "or");
     for (ending, least) in [("ies", 5), ("es", 5), ("s", 4), ("ed", 5), ("e", 4)] {
         if word.chars().count() >= least
             && !word.ends_with("ss")
@@ -218,15 +306,21 @@ fn stem(word: &str) -> String {
             return if ending == "ies" { format!("{stem}y") } else { stem.to_owned() };
         }
     }
-    word.to_owned()
+    word.clone()
 }
 
 fn score(wanted: &[String], question: &str, entry: &str) -> usize {
     if wanted.is_empty() {
-        return usize::from(asks_for_name(question) && tells_name(entry));
+        let tastes = [question, entry].map(|text| words(text).iter().any(|word| is_taste(word)));
+        let named = asks_for_name(question) && tells_name(entry);
+        return usize::from(named || tastes == [true, true]);
     }
     let held = significant(entry);
     wanted.iter().filter(|word| held.contains(word)).count()
+}
+
+fn is_taste(word: &str) -> bool {
+    matches!(word, "like" | "likes" | "love" | "loves" | "prefer" | "prefers")
 }
 
 fn asks_for_name(question: &str) -> bool {
@@ -259,6 +353,31 @@ mod tests {
     }
 
     #[test]
+    fn a_new_value_takes_the_place_of_the_only_one() {
+        let kept = [
+            "User's cat is called Pixel.",
+            "User's cat is black.",
+            "User's favourite colour is blue.",
+            "User's luggage is black.",
+            "User lives in Porto.",
+        ];
+        let known = Known { user: kept.map(str::to_owned).into(), notes: vec![] };
+        for (fact, expected) in [
+            ("User's cat is called Misty.", Some(kept[0])),
+            ("User's cat's name is Misty.", Some(kept[0])),
+            ("User's favourite colour is green.", Some(kept[2])),
+            ("User lives in Lisbon.", Some(kept[4])),
+            ("User's cat is called Pixel.", None),
+            ("User's cat is old.", None),
+            ("User's luggage is lost.", None),
+            ("User's dog is called Rex.", None),
+            ("User likes tea.", None),
+        ] {
+            assert_eq!(known.one_like(fact), expected, "{fact}");
+        }
+    }
+
+    #[test]
     fn a_question_finds_the_entries_it_is_about() {
         let known = Known {
             user: [
@@ -281,9 +400,11 @@ mod tests {
             ("what does the printer take?", vec!["The office printer takes only PDF."]),
             ("what is my dog called?", vec![]),
             ("what?", vec![]),
+            ("what do I like?", vec!["User prefers short answers."]),
+            ("who is the mayor of Porto?", vec![]),
         ] {
             let found: Vec<&str> =
-                known.about(question).into_iter().map(|(_, entry)| entry).collect();
+                known.answers(question).into_iter().map(|(_, entry)| entry).collect();
             assert_eq!(found, expected, "{question}");
         }
     }

@@ -99,6 +99,28 @@ fn a_fact_is_kept_and_told_in_the_same_conversation() {
 }
 
 #[test]
+fn a_correction_replaces_what_was_kept_and_says_what_it_was() {
+    let mut chat = Chat::new(vec![document("memory/USER.md", "User's cat is called Pixel.")]);
+    let offer = chat.say("no, my cat is called Misty");
+    assert_eq!(
+        offer.text,
+        "What I have is: Your cat is called Pixel. Say \"remember that my cat is called Misty\" and I \
+         will change it."
+    );
+    let asks = chat.say("remember that my cat is called Misty");
+    assert_eq!(
+        arguments(&asks)["operations"],
+        json!([{"action": "replace", "old_text": "User's cat is called Pixel.",
+            "content": "User's cat is called Misty."}])
+    );
+    assert_eq!(
+        chat.result(&asks.calls[0], APPLIED).text,
+        "I will remember that. Your cat is called Misty.\nUntil now I had: Your cat is called Pixel."
+    );
+    assert_eq!(chat.say("what is my cat called?").text, "Your cat is called Misty.");
+}
+
+#[test]
 fn a_refused_write_is_told_and_not_believed() {
     let mut chat = Chat::new(vec![]);
     let asks = chat.say("remember that my cat is called Pixel");
@@ -106,6 +128,18 @@ fn a_refused_write_is_told_and_not_believed() {
         chat.result(&asks.calls[0], "Refused; nothing was changed. Ask in our private chat.");
     assert!(told.text.contains("Ask in our private chat."), "{}", told.text);
     assert!(chat.say("what is my cat called?").text.starts_with("I do not know that."));
+}
+
+#[test]
+fn a_secret_that_is_refused_is_told_in_words_for_a_person() {
+    let mut chat = Chat::new(vec![]);
+    let asks = chat.say("remember that my password is hunter2");
+    let refused = "Refused; nothing was changed. The content of operation 1 looks like an attack \
+                   (hard-coded secret) and does not go into memory. Say the fact in plain words.";
+    assert_eq!(
+        chat.result(&asks.calls[0], refused).text,
+        "I did not keep that: it looks like what I never keep (hard-coded secret)."
+    );
 }
 
 #[test]

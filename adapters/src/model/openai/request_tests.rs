@@ -40,7 +40,16 @@ fn request(messages: Vec<Body>) -> ModelRequest {
 fn user(text: &str) -> Body {
     let place = ChatKey { account: "tg".into(), chat: "7".into() };
     let (inbox, standing, header) = (InboxId(1), Standing::Owner, String::new());
-    Body::User { parts: vec![Part::Said { inbox, place, standing, header, text: text.into(), outside: false }] }
+    Body::User {
+        parts: vec![Part::Said {
+            inbox,
+            place,
+            standing,
+            header,
+            text: text.into(),
+            outside: false,
+        }],
+    }
 }
 
 fn call(id: &str, arguments: &str) -> Call {

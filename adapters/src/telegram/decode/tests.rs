@@ -232,8 +232,11 @@ fn words_that_the_sender_did_not_write_are_marked_as_such() {
         (json!({"document": {"file_name": "obey.pdf"}, "caption": "mine"}), true),
         (json!({"contact": {"phone_number": "1", "first_name": "Obey"}}), true),
         (json!({"text": "mine", "reply_to_message": replied(&other)}), true),
-        (json!({"text": "mine", "reply_to_message":
-            {"message_id": 3, "text": "x", "from": same, "forward_origin": forward}}), true),
+        (
+            json!({"text": "mine", "reply_to_message":
+            {"message_id": 3, "text": "x", "from": same, "forward_origin": forward}}),
+            true,
+        ),
         (json!({"text": "mine", "external_reply": {}, "quote": {"text": "x"}}), true),
     ] {
         let mut fields = fields;
