@@ -102,6 +102,13 @@ pub fn may(standing: Standing, action: Action) -> bool {
     }
 }
 
+/// Whether somebody of this standing may stop a turn of that one: guests stop what guests asked, and
+/// the owner stops anything.
+#[must_use]
+pub fn may_stop(who: Standing, turn_of: Standing) -> bool {
+    may(who, Action::Stop) && (who == Standing::Owner || who == turn_of)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,6 +156,13 @@ mod tests {
         let mut sender = sender(Some("1"), false);
         sender.person = Some(Person { platform: "discord".into(), id: "1".into() });
         assert_eq!(standing(&people(), &route(Allow::Nobody), &sender), Standing::Stranger);
+    }
+
+    #[test]
+    fn a_guest_stops_no_turn_of_the_owner_s() {
+        use Standing::{Guest, Owner, Stranger};
+        assert!(may_stop(Owner, Owner) && may_stop(Owner, Guest) && may_stop(Guest, Guest));
+        assert!(!may_stop(Guest, Owner) && !may_stop(Stranger, Stranger));
     }
 
     #[test]

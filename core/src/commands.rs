@@ -8,12 +8,14 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::sync::watch;
 
-use crate::access::Action;
+use crate::access::{Action, Standing, may_stop};
 use crate::conversation::compaction;
 use crate::engine::Engine;
 use crate::event::Inbound;
 use crate::ids::DeliveryId;
-use crate::ports::{DeliveryKind, NewDelivery, PendingCommand, Status, StoreError};
+use crate::ports::{
+    DeliveryKind, NewDelivery, PendingCommand, PendingWhat, Status, StoreError,
+};
 
 /// How often the store is looked into without a ring.
 const SWEEP: Duration = Duration::from_secs(5);
@@ -64,12 +66,15 @@ impl Commands {
     }
 
     async fn answer_all(&self) -> Result<(), StoreError> {
+        let mut first = Ok(());
         for command in self.engine.store.pending_commands().await? {
             if self.engine.begins(&command.accepted_by) {
-                self.answer(&command).await?;
+                // One that cannot be answered holds up no other.
+                let answered = self.answer(&command).await;
+                first = first.and(answered);
             }
         }
-        Ok(())
+        first
     }
 
     async fn answer(&self, command: &PendingCommand) -> Result<(), StoreError> {
@@ -77,11 +82,7 @@ impl Commands {
         let stops = name == "stop";
         let text = match name {
             "status" => self.status(command).await?,
-            "stop" => {
-                let status = self.engine.store.status(command.conversation).await?;
-                let nothing = "Nothing is being answered here.";
-                if status.turn_open { "Stopped.".to_owned() } else { nothing.to_owned() }
-            }
+            "stop" => self.stopped(command).await?.to_owned(),
             _ => help(),
         };
         let answer = NewDelivery {
@@ -100,6 +101,23 @@ impl Commands {
         self.engine.bells.outbox.notify_one();
         self.engine.bells.changed.notify_waiters();
         Ok(())
+    }
+
+    /// What a command to stop finds. The store does it, when the command is settled.
+    async fn stopped(&self, command: &PendingCommand) -> Result<&'static str, StoreError> {
+        let loaded = self.engine.store.load(command.conversation).await?;
+        let waiting = self.engine.store.pending(command.conversation).await?;
+        let may = |of: Standing| may_stop(command.standing, of);
+        let waits = waiting.iter().any(|row| {
+            let PendingWhat::Said { standing, .. } = row.what else { return false };
+            row.inbox < command.inbox && may(standing)
+        });
+        Ok(match loaded.turn {
+            Some(open) if may(open.standing) => "Stopped.",
+            _ if waits => "Stopped.",
+            Some(_) => "Only the owner can stop this answer.",
+            None => "Nothing is being answered here.",
+        })
     }
 
     async fn status(&self, command: &PendingCommand) -> Result<String, StoreError> {

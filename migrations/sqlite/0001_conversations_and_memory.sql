@@ -106,7 +106,7 @@ CREATE TABLE inbox (
     standing        TEXT CHECK (standing IN ('owner', 'guest', 'stranger')),
     place_order     INTEGER, -- the platform's order within the chat
     inbound         TEXT,    -- JSON
-    line            TEXT,    -- a note's line, or why the event was left alone
+    line            TEXT,    -- a note's line; why the event was left alone; that a command stopped it
     raw             TEXT    NOT NULL,
     UNIQUE (account, key)
 ) STRICT;

@@ -14,6 +14,7 @@ mod memory;
 mod models;
 mod places;
 mod prefix;
+mod stop;
 mod store;
 mod terminal;
 mod wire;

@@ -76,8 +76,10 @@ pub trait Store: Send + Sync + 'static {
     async fn accept(&self, events: &[NewInbox]) -> Result<Vec<Accepted>, StoreError>;
     /// Commands that wait for their answer, the oldest first.
     async fn pending_commands(&self) -> Result<Vec<PendingCommand>, StoreError>;
-    /// Closes a command with its answers; `stop` asks the open turn of its conversation to stop.
-    /// False, and nothing changed, where it was closed before.
+    /// Closes a command with its answers. `stop` asks the open turn of its conversation to stop, and the
+    /// turn that opens with nothing but messages stored before the command: any of them where the
+    /// owner gave it, else those of the same standing. False, and nothing changed, where it was
+    /// closed before.
     async fn settle_command(
         &self,
         inbox: InboxId,
@@ -114,7 +116,8 @@ pub trait Store: Send + Sync + 'static {
     async fn pending(&self, conversation: ConversationId) -> Result<Vec<Pending>, StoreError>;
     /// Whether somebody asked to stop the open turn.
     async fn stop_requested(&self, conversation: ConversationId) -> Result<bool, StoreError>;
-    /// Opens a turn and takes its rows. A request to stop that came before is taken back.
+    /// Opens a turn and takes its rows. A request to stop that came before is taken back, unless it
+    /// came after all that is taken.
     async fn open_turn(&self, turn: &NewTurn) -> Result<(OpenTurn, Message), StoreError>;
     /// Commits a step. Sets the count of attempts back.
     async fn commit_step(&self, step: &StepCommit) -> Result<Vec<Message>, StoreError>;

@@ -138,7 +138,9 @@ impl Driver<'_> {
         let (open, message) = self.engine.store.open_turn(&turn).await?;
         self.loaded.turn = Some(open);
         self.loaded.messages.push(message);
-        self.loaded.stop_requested = false;
+        // What was stopped before anybody took it up opens a turn that ends at once.
+        let store = &self.engine.store;
+        self.loaded.stop_requested = store.stop_requested(self.claim.conversation).await?;
         self.engine.bells.typing.notify_one();
         Ok(())
     }

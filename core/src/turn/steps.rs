@@ -12,12 +12,15 @@ use crate::ports::{
     Answer, DeliveryKind, End, ModelError, ModelRequest, NewDelivery, StoreError, Tokens, TurnEnd,
     TurnNotes, Usage,
 };
-use crate::tools::ToolContext;
+use crate::tools::{ToolContext, ToolOutput};
 use crate::turn::answer::{self, Reading};
 use crate::turn::model::{Remedy, TELL_AFTER, is_over, lasted, remedy};
 use crate::turn::run::{Commit, Driver};
 use crate::turn::tools::{self, NOT_RUN};
 use crate::turn::{MAX_MINUTES, MAX_STEPS, Why, of_turn, unanswered};
+
+/// How long a tool may still run when its turn is stopped: a turn ends within a second.
+const LAST_MOMENT: Duration = Duration::from_millis(700);
 
 /// What ended a wait.
 enum Waited<T> {
@@ -212,9 +215,7 @@ impl Driver<'_> {
     pub(super) async fn run_tools(&mut self, calls: &[(usize, Call)]) -> Result<(), StoreError> {
         for (index, call) in calls {
             let Some(context) = self.context(*index) else { return Ok(()) };
-            let (tools, resumed) = (self.engine.tools.clone(), self.resumed);
-            let running = tools::run(&tools, call, &context, resumed);
-            let Waited::Done(output) = self.unless_stopped(running).await? else { return Ok(()) };
+            let output = self.run_tool(call, &context).await?;
             let mut notes = context.notes;
             notes.outside |= output.outside;
             notes.refusals = if output.refused { notes.refusals + 1 } else { 0 };
@@ -226,8 +227,29 @@ impl Driver<'_> {
             let result = result(call, output.text, output.outside);
             self.commit(Commit { messages: vec![result], notes: Some(notes), ..Commit::default() })
                 .await?;
+            if self.loaded.stop_requested {
+                return Ok(());
+            }
         }
         self.join().await
+    }
+
+    async fn run_tool(
+        &mut self,
+        call: &Call,
+        context: &ToolContext,
+    ) -> Result<ToolOutput, StoreError> {
+        let (tools, resumed) = (self.engine.tools.clone(), self.resumed);
+        let running = tools::run(&tools, call, context, resumed);
+        tokio::pin!(running);
+        Ok(match self.unless_stopped(&mut running).await? {
+            Waited::Done(output) => output,
+            // It may have begun to do something, and then its result must be told.
+            Waited::StopRequested => {
+                let output = tokio::time::timeout(LAST_MOMENT, running).await;
+                output.unwrap_or_else(|_| ToolOutput::text(tools::BROKEN_OFF))
+            }
+        })
     }
 
     /// What a tool is told of the turn.

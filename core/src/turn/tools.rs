@@ -15,6 +15,10 @@ const INTERRUPTED: &str =
 /// What a call is answered that was never run.
 pub(super) const NOT_RUN: &str = "Not run: the turn was stopped.";
 
+/// What a call is answered that ran when the turn was stopped, and was not finished soon after.
+pub(super) const BROKEN_OFF: &str = "Broken off: the turn was stopped while this ran; the outcome is \
+unknown. Look before you call again.";
+
 /// Runs one call. Whatever the model wrote, what comes back is a text that it can act on.
 pub(super) async fn run(
     tools: &Toolbox,

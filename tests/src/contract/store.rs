@@ -57,6 +57,7 @@ macro_rules! store_contract {
             answers_without_a_turn_go_out_once,
             a_command_is_answered_once,
             a_command_can_stop_only_an_open_turn,
+            what_was_said_before_a_stop_opens_a_turn_that_ends,
             the_private_place_is_the_owner_s_last_direct_chat,
             a_chat_that_moves_takes_everything_along,
             a_chat_written_in_before_its_move_joins_the_older_conversation,

@@ -31,12 +31,17 @@ pub(super) async fn pending(readers: &SqlitePool) -> Result<Vec<PendingCommand>,
         .collect()
 }
 
-/// Only an open turn can be asked to stop.
+/// The open turn, and what waits and was stored before the command: each if it is of the standing that
+/// gave the command, and all of it for the owner.
 pub(super) const STOP: &str = "\
 UPDATE conversations SET stop_requested = 1
 WHERE id = $1 AND EXISTS (
     SELECT 1 FROM turns WHERE conversation_id = $1 AND ended_at IS NULL
-)";
+    AND ($2 = 'owner' OR standing = $2)
+);
+UPDATE inbox SET line = 'stopped'
+WHERE conversation_id = $1 AND open = 1 AND turn_id IS NULL AND kind <> 'command'
+AND kind = 'turn' AND id < $3 AND ($2 = 'owner' OR standing = $2)";
 
 pub(super) async fn settle(
     connection: &mut SqliteConnection,
@@ -45,19 +50,21 @@ pub(super) async fn settle(
     stop: bool,
     at: DateTime<Utc>,
 ) -> Result<bool, StoreError> {
-    let conversation: Option<i64> = sqlx::query_scalar(
+    let command: Option<(i64, String)> = sqlx::query_as(
         "UPDATE inbox SET open = 0, settled_at = $2 \
-         WHERE id = $1 AND open = 1 AND kind = 'command' RETURNING conversation_id",
+         WHERE id = $1 AND open = 1 AND kind = 'command' RETURNING conversation_id, standing",
     )
     .bind(inbox.0)
     .bind(micros(at))
     .fetch_optional(&mut *connection)
     .await
     .map_err(store_error)?;
-    let Some(conversation) = conversation else { return Ok(false) };
+    let Some((conversation, standing)) = command else { return Ok(false) };
     if stop {
         sqlx::query(STOP)
             .bind(conversation)
+            .bind(standing)
+            .bind(inbox.0)
             .execute(&mut *connection)
             .await
             .map_err(store_error)?;

@@ -38,11 +38,12 @@ async fn place(
 }
 
 const OPEN: &str = "\
-UPDATE conversations SET next_seq = next_seq + $4, said = said + $4, stop_requested = 0
+UPDATE conversations SET next_seq = next_seq + $4, said = said + $4
 WHERE id = $1 AND holder = $2 AND fence = $3
 RETURNING id, bot_id, next_seq - $4 AS first";
 
-/// The first row is the turn, the others are the inbound rows that it took.
+/// The first row is the turn, the others are the inbound rows that it took. Where a command to stop came
+/// after every message of theirs, it was for this turn.
 pub(super) const INSERT_TURN: &str = "\
 INSERT INTO turns (bot_id, conversation_id, standing, opened_at, notes)
 VALUES ($1, $2, $3, $4, $5) RETURNING id;
@@ -51,7 +52,12 @@ VALUES ($1, $2, $6, last_insert_rowid(), $4, $7);
 UPDATE inbox SET turn_id = last_insert_rowid()
 WHERE id IN (SELECT value FROM json_each($8))
 AND conversation_id = $2 AND open = 1 AND turn_id IS NULL AND kind <> 'command'
-RETURNING id";
+RETURNING id;
+UPDATE conversations SET stop_requested = (
+    SELECT count(*) > 0 AND count(*) = count(line) FROM inbox
+    WHERE id IN (SELECT value FROM json_each($8)) AND kind = 'turn'
+)
+WHERE id = $2";
 
 pub(super) async fn open(
     connection: &mut SqliteConnection,

@@ -133,7 +133,7 @@ pub async fn a_command_is_answered_once(database: &dyn Database) -> Result<()> {
     Ok(())
 }
 
-/// What comes before a turn does not concern it.
+/// Before a turn is open there is none to be asked; what waits is marked instead.
 pub async fn a_command_can_stop_only_an_open_turn(database: &dyn Database) -> Result<()> {
     let story = Story::begin(database).await?;
     let (inbox, conversation) = story.say("5", 1).await?;
@@ -263,5 +263,35 @@ pub async fn text_of_any_kind_comes_back_as_it_was(database: &dyn Database) -> R
     assert_eq!((&messages[1].body, &messages[2].body), (&body, &told(odd)));
     let out = story.store.claim_deliveries(&process("one"), &[account()], second(30), 9).await?;
     assert_eq!((&*out[0].new.text, &out[0].new.to), (odd, &chat(odd)));
+    Ok(())
+}
+
+/// A command to stop is for all that was said before it: of the same standing, or any for the owner.
+pub async fn what_was_said_before_a_stop_opens_a_turn_that_ends(
+    database: &dyn Database,
+) -> Result<()> {
+    let rows = [
+        // Who gave the command, what was said after it, whether the turn of the owner's message ends.
+        (Standing::Owner, false, true),
+        (Standing::Guest, false, false),
+        (Standing::Owner, true, false),
+    ];
+    for (number, (standing, later, ends)) in rows.into_iter().enumerate() {
+        let (story, place) = (Story::begin(database).await?, number.to_string());
+        let (inbox, conversation) = story.say(&place, 1).await?;
+        let mut command = commanded(story.bot, &place, 2, "stop");
+        if let Disposition::Command { standing: its, .. } = &mut command.disposition {
+            *its = standing;
+        }
+        let (stop, _) = story.accept(command).await?;
+        story.store.settle_command(stop, &[], true, second(1)).await?;
+        let mut taken = vec![inbox];
+        if later {
+            taken.push(story.say(&place, 3).await?.0);
+        }
+        let claim = story.claim(conversation, "one").await?;
+        story.open(&claim, &taken).await?;
+        assert_eq!(story.store.stop_requested(conversation).await?, ends, "row {number}");
+    }
     Ok(())
 }
