@@ -104,7 +104,7 @@ impl Platform for Terminal {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities::default()
+        Capabilities { chats_pass: true, ..Capabilities::default() }
     }
 
     /// The whole text, as it is: a terminal has no limit and shows Markdown plainly.

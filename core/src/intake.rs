@@ -14,7 +14,7 @@ use crate::commands;
 use crate::engine::Engine;
 use crate::event::{Addressed, ChatKind, Envelope, Event, Inbound};
 use crate::home::Home;
-use crate::ids::{AccountId, BotId, DeliveryId, Person};
+use crate::ids::{AccountId, BotId, ChatKey, DeliveryId, Person, PlatformChat};
 use crate::ports::{
     Accepted, ConversationKey, ConversationSpec, DeliveryKind, Disposition, NewDelivery, NewInbox,
     Redeemed, StoreError,
@@ -129,7 +129,9 @@ impl Intake {
         if inbound.text.trim().is_empty() {
             return why("nothing in it");
         }
-        let to = conversation(home, bot, account, standing, &inbound);
+        let platform = self.engine.platforms.get(account);
+        let chats_pass = platform.is_some_and(|platform| platform.capabilities().chats_pass);
+        let to = conversation(home, bot, account, chats_pass, standing, &inbound);
         let speaks = inbound.addressed != Addressed::No || route.answer == Answer::All;
         if !speaks {
             // Only where the home chose to listen, or to somebody it knows.
@@ -147,7 +149,8 @@ impl Intake {
         }
     }
 
-    /// A pairing code in a DM of somebody who is no owner yet.
+    /// A pairing code in a DM of somebody who is no owner yet, or became one by this very code in a
+    /// process that died before it could say so.
     async fn pairing(
         &self,
         account: &AccountId,
@@ -155,8 +158,9 @@ impl Intake {
         standing: Standing,
     ) -> Result<Option<Decided>, StoreError> {
         let Some(person) = &inbound.sender.person else { return Ok(None) };
+        let paired = self.paired.read().await.as_ref().is_some_and(|all| all.contains(person));
         let asks = inbound.kind == ChatKind::Direct
-            && standing != Standing::Owner
+            && (standing != Standing::Owner || paired)
             && !inbound.sender.is_bot
             && looks_like_pairing_code(&inbound.text);
         if !asks {
@@ -209,6 +213,7 @@ fn conversation(
     home: &Home,
     bot: BotId,
     account: &AccountId,
+    chats_pass: bool,
     standing: Standing,
     inbound: &Inbound,
 ) -> ConversationSpec {
@@ -216,6 +221,10 @@ fn conversation(
     let audience = if owner_s_own { Audience::Private } else { Audience::Shared };
     let key = if owner_s_own && home.join_direct {
         ConversationKey::Direct
+    } else if owner_s_own && chats_pass {
+        // Named by the account, which stays.
+        let chat = PlatformChat(account.as_str().to_owned());
+        ConversationKey::Chat(ChatKey { account: account.clone(), chat })
     } else {
         ConversationKey::Chat(inbound.place(account))
     };

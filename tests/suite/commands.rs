@@ -2,6 +2,7 @@
 
 use std::process::ExitStatus;
 
+use atlas_tests::faults::KILL;
 use atlas_tests::harness::{Harness, OWNER};
 use atlas_tests::model::{KEY, Takes, say};
 use atlas_tests::telegram::{BOT_NAME, Draft, TOKEN, User};
@@ -52,6 +53,21 @@ fn whoever_sends_the_code_in_private_becomes_the_owner() {
     scene.answered("Again.");
     scene.settled();
     assert_eq!(scene.telegram.texts(99), [""; 0]);
+}
+
+#[test]
+fn a_code_whose_process_died_before_it_could_say_so_is_answered_after_all() {
+    let mut scene = without_owner();
+    let code = code(&mut scene);
+    scene.stop();
+    scene.start_with(&[(KILL, "redeem_pairing:after:1")]);
+    scene.dm(&code);
+    scene.crashed("redeem_pairing:after");
+    scene.start();
+    let welcome = scene.until("a word about it", |scene| scene.telegram.texts(OWNER).pop());
+    assert!(welcome.contains("owner"), "{welcome}");
+    scene.settled();
+    assert!(scene.model.requests().is_empty(), "a code is no conversation");
 }
 
 #[test]

@@ -138,15 +138,13 @@ fn two_conversations_that_write_one_file_at_once_lose_nothing() {
         }
     });
     scene.start();
-    let mut terminals = Vec::new();
+    // All terminals are one conversation; its messages come one after the other here.
+    let terminal = scene.chat(&["remember c0", "remember c1", "remember c2"]);
     for number in 0..3 {
         scene.dm(&format!("remember t{number}"));
-        terminals.push(scene.chat(&[&format!("remember c{number}")]));
     }
-    for terminal in terminals {
-        let (status, _, err) = scene.finish(terminal);
-        assert!(status.success(), "{err}");
-    }
+    let (status, _, err) = scene.finish(terminal);
+    assert!(status.success(), "{err}");
     scene.settled();
     let profile = scene.home.read("memory/USER.md");
     for number in 0..3 {

@@ -194,3 +194,23 @@ fn a_terminal_killed_at_any_point_leaves_nothing_lost_and_nothing_twice() {
         assert_eq!(scene.telegram.texts(OWNER), [""; 0], "{point}");
     }
 }
+
+#[test]
+fn terminals_that_do_not_join_the_owners_chats_have_one_conversation_of_their_own() {
+    let mut scene = scene();
+    scene.configure("[conversations]\njoin_direct = false");
+    scene.model.script(Takes::All, [say("Noted."), say("On Telegram."), say("Pixel.")]);
+    scene.start();
+    let terminal = scene.chat(&["my cat is called Pixel"]);
+    let (status, _, err) = scene.finish(terminal);
+    assert!(status.success(), "{err}");
+    scene.dm("hello");
+    scene.answered("On Telegram.");
+    assert!(!remembers(&scene, "Pixel"));
+    scene.settled();
+    let terminal = scene.chat(&["what is my cat called?"]);
+    let (status, out, err) = scene.finish(terminal);
+    assert!(status.success(), "{err}");
+    assert_eq!(out.trim(), "Pixel.");
+    assert!(remembers(&scene, "my cat is called Pixel") && !remembers(&scene, "On Telegram."));
+}

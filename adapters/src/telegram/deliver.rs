@@ -128,7 +128,7 @@ impl Platform for TelegramPlatform {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { forgets_repeats_after: None, typing: true }
+        Capabilities { typing: true, ..Capabilities::default() }
     }
 
     fn encode(&self, message: &Outgoing) -> Vec<Encoded> {

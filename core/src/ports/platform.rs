@@ -17,6 +17,8 @@ pub struct Capabilities {
     pub forgets_repeats_after: Option<Duration>,
     /// It can show that somebody is typing.
     pub typing: bool,
+    /// Its chats come and go with processes: those of the owner with one bot are one conversation.
+    pub chats_pass: bool,
 }
 
 /// A message on its way out, as core decided it.
