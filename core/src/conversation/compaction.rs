@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 
 use crate::ids::{Seq, TurnId};
+use crate::memory::documents::middle_out;
 use crate::message::{Body, Message, Part};
 use crate::ports::Loaded;
 
@@ -67,6 +68,9 @@ fn estimate_text(text: &str) -> u64 {
     u64::try_from(text.len()).unwrap_or(u64::MAX) / 4 + 1
 }
 
+/// Characters that the head of an episode repeats of what was asked in the open turn.
+const ASKED: usize = 4_000;
+
 /// How much of an episode a cut keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
@@ -106,29 +110,61 @@ fn starts_a_step(messages: &[Message], index: usize) -> bool {
 /// What a message holds, with the turn that it belongs to.
 pub type Owned = (Option<TurnId>, Body);
 
-/// The head of the next episode and what is kept behind it, each with its turn.
+/// The head of the next episode and what is kept behind it, each with its turn. What people asked in
+/// the turn that stands `open` is told again in the head, or nobody would know what the kept steps
+/// are for.
 #[must_use]
 pub fn carry(
     messages: &[Message],
     cut: usize,
+    open: Option<TurnId>,
     documents: Vec<Part>,
     zone: Tz,
 ) -> (Owned, Vec<Owned>) {
     let (archived, kept) = messages.split_at(cut);
     let mut parts = vec![summary(archived, zone)];
     parts.extend(documents);
+    let asked = open.map(|turn| asked(archived, turn)).unwrap_or_default();
+    let mut turn = open.filter(|_| !asked.is_empty());
+    parts.extend(asked);
     let mut rest: Vec<Owned> = kept
         .iter()
         .filter_map(|message| Some((message.turn, without_documents(&message.body)?)))
         .collect();
-    let mut turn = None;
     // Two user messages never follow each other: a kept one that came first goes into the head.
     if let Some((first_turn, Body::User { parts: first })) = rest.first() {
-        turn = *first_turn;
+        turn = turn.or(*first_turn);
         parts.extend(first.iter().cloned());
         rest.remove(0);
     }
     ((turn, Body::User { parts }), rest)
+}
+
+/// What people said in a turn, the newest of it, within [`ASKED`].
+fn asked(archived: &[Message], turn: TurnId) -> Vec<Part> {
+    let mut left = ASKED;
+    let mut asked = Vec::new();
+    let bodies = archived.iter().filter(|message| message.turn == Some(turn));
+    let parts = bodies.filter_map(|message| match &message.body {
+        Body::User { parts } => Some(parts),
+        _ => None,
+    });
+    for part in parts.flatten().rev() {
+        let Part::Said { inbox, place, standing, header, text } = part else { continue };
+        if left == 0 {
+            break;
+        }
+        let note = "[… left out here: the whole message is archived …]";
+        let text = match text.char_indices().nth(left) {
+            None => text.clone(),
+            Some(_) => middle_out(text, left / 4 * 3, left / 4, note),
+        };
+        left = left.saturating_sub(text.chars().count());
+        let (inbox, place, standing) = (*inbox, place.clone(), *standing);
+        asked.push(Part::Said { inbox, place, standing, header: header.clone(), text });
+    }
+    asked.reverse();
+    asked
 }
 
 fn without_documents(body: &Body) -> Option<Body> {
@@ -160,6 +196,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::access::Standing;
+    use crate::ids::{ChatKey, InboxId};
     use crate::message::Call;
 
     fn messages(bodies: Vec<Body>) -> Vec<Message> {
@@ -230,12 +268,56 @@ mod tests {
             Body::line("hi"),
             Body::User { parts: vec![document] },
         ]);
-        let ((turn, head), rest) = carry(&all, 1, vec![fresh.clone()], Tz::UTC);
+        let ((turn, head), rest) = carry(&all, 1, None, vec![fresh.clone()], Tz::UTC);
         assert_eq!(turn, all[1].turn);
         let Body::User { parts } = head else { panic!("a head is a user message") };
         assert!(matches!(parts[0], Part::Summary { outside: false, .. }));
         assert_eq!(parts[1..], [fresh, note]);
         assert_eq!(rest, [(all[2].turn, Body::line("hi"))]);
+    }
+
+    fn said(text: &str) -> Part {
+        Part::Said {
+            inbox: InboxId(1),
+            place: ChatKey { account: "tg".into(), chat: "5".into() },
+            standing: Standing::Owner,
+            header: "[owner]".into(),
+            text: text.into(),
+        }
+    }
+
+    #[test]
+    fn a_cut_within_a_turn_keeps_what_was_asked_however_often_it_comes() {
+        let mut all = messages(vec![Body::note("long ago"), Body::line("yes")]);
+        let mut bodies = vec![Body::User { parts: vec![said("sum up the book")] }];
+        bodies.extend((0..9).flat_map(|step_of| step(&step_of.to_string())));
+        all.extend(messages(bodies).into_iter().map(|message| Message {
+            seq: Seq(message.seq.0 + 2),
+            turn: Some(TurnId(9)),
+            ..message
+        }));
+        for keep in [Keep::Quarter, Keep::Little, Keep::Little] {
+            let cut = place(&all, keep).expect("there is something to archive");
+            let (head, rest) = carry(&all, cut, Some(TurnId(9)), Vec::new(), Tz::UTC);
+            let Body::User { parts } = &head.1 else { panic!("a head is a user message") };
+            assert!(parts.contains(&said("sum up the book")), "{parts:?}");
+            let carried = std::iter::once(head).chain(rest).zip(30..);
+            all = carried
+                .map(|((turn, body), seq)| Message {
+                    seq: Seq(seq),
+                    turn,
+                    at: DateTime::UNIX_EPOCH,
+                    body,
+                })
+                .collect();
+        }
+    }
+
+    #[test]
+    fn a_huge_question_is_repeated_in_part() {
+        let all = messages(vec![Body::User { parts: vec![said(&"x".repeat(50_000))] }]);
+        let [Part::Said { text, .. }] = &asked(&all, TurnId(0))[..] else { panic!("one part") };
+        assert!(text.chars().count() < ASKED + 100 && text.contains("left out"), "{text}");
     }
 
     fn any_episode() -> impl Strategy<Value = Vec<Message>> {
@@ -253,7 +335,7 @@ mod tests {
             let keep = if little { Keep::Little } else { Keep::Quarter };
             if let Some(cut) = place(&all, keep) {
                 prop_assert!(cut > 0 && cut < all.len());
-                let ((_, head), rest) = carry(&all, cut, Vec::new(), Tz::UTC);
+                let ((_, head), rest) = carry(&all, cut, all.last().and_then(|last| last.turn), Vec::new(), Tz::UTC);
                 let bodies: Vec<Body> = std::iter::once(head).chain(rest.into_iter().map(|kept| kept.1)).collect();
                 let mended = crate::conversation::transcript::mend(&bodies);
                 prop_assert_eq!(mended.len(), bodies.len());

@@ -33,6 +33,8 @@ pub(crate) enum Outcome {
     Nothing,
     /// What waits cannot be begun: its bot or model is gone. The log says so.
     Blocked,
+    /// Another process has the conversation.
+    Elsewhere,
     /// The process stops; the turn goes on from its last commit at the next start.
     Stopping,
 }
@@ -245,7 +247,8 @@ impl Driver<'_> {
         };
         let documents = self.documents(&Shown::default(), memory).await?;
         let archived_to = self.loaded.messages[cut - 1].seq;
-        let (head, kept) = compaction::carry(&self.loaded.messages, cut, documents, self.home.zone);
+        let (open, zone) = (self.loaded.turn.as_ref().map(|open| open.id), self.home.zone);
+        let (head, kept) = compaction::carry(&self.loaded.messages, cut, open, documents, zone);
         let line =
             "The older part of our conversation is archived now; I go on with the newest part.";
         let deliveries = self.deliveries(places, DeliveryKind::Notice, line);

@@ -69,7 +69,8 @@ impl Driver<'_> {
     fn time_left(&self) -> Duration {
         let whole = chrono::Duration::minutes(MAX_MINUTES);
         let gone = self.engine.clock.now() - self.taken_up;
-        (whole - gone).to_std().unwrap_or_default()
+        // Never more than the whole, also where the clock was set back.
+        (whole - gone).min(whole).to_std().unwrap_or_default()
     }
 
     /// Waits for something, and at every ring looks whether the turn is to stop.
@@ -185,7 +186,9 @@ impl Driver<'_> {
         let Some(open) = &self.loaded.turn else { return Ok(()) };
         let (mut notes, now) = (open.notes.clone(), self.engine.clock.now());
         let begun = notes.outage_since.is_none();
-        notes.outage_since = Some(notes.outage_since.unwrap_or(now));
+        // The time that nobody tried does not count.
+        let since = notes.outage_since.unwrap_or(now).max(self.taken_up).min(now);
+        notes.outage_since = Some(since);
         if is_over(notes.outage_since, now, self.home.patience) {
             let says = "My model's server does not answer; I have given up for now. Please ask again later.";
             return self.end_failed(says, Some(&error.to_string()), None, false).await;
