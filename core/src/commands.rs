@@ -13,9 +13,7 @@ use crate::conversation::compaction;
 use crate::engine::Engine;
 use crate::event::Inbound;
 use crate::ids::DeliveryId;
-use crate::ports::{
-    DeliveryKind, NewDelivery, PendingCommand, PendingWhat, Status, StoreError,
-};
+use crate::ports::{DeliveryKind, NewDelivery, PendingCommand, PendingWhat, Status, StoreError};
 
 /// How often the store is looked into without a ring.
 const SWEEP: Duration = Duration::from_secs(5);

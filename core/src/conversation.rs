@@ -8,10 +8,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 use crate::engine::{Engine, Serves};
+use crate::home::Home;
 use crate::ids::ConversationId;
 use crate::ports::{Claim, OpenWork, StoreError};
 use crate::turn::run::{Outcome, turn};
@@ -28,6 +30,10 @@ const LEASE: Duration = Duration::from_secs(60);
 
 /// How long steps in progress get when the process stops.
 const GRACE: Duration = Duration::from_secs(20);
+
+/// Turns of this process at once: each may hold a connection to a model, and a process has 1,024 files
+/// and connections where nobody gave it more. The rest waits in the store.
+const AT_ONCE: usize = 256;
 
 /// The actors of this process.
 pub struct Conversations {
@@ -47,6 +53,8 @@ struct State {
     claim: Option<Claim>,
     /// It looks for no more work: what comes now is for another actor.
     ended: bool,
+    /// The home in which its bot or model is missing: nothing is tried again until there is another.
+    blocked: Option<Arc<Home>>,
 }
 
 impl Conversations {
@@ -77,9 +85,11 @@ impl Conversations {
     async fn sweep(&self, stop: &watch::Receiver<bool>) -> Result<(), StoreError> {
         free_the_dead(&self.engine).await?;
         self.reap();
+        let at_work = self.lock().values().filter(|actor| !actor.is_over()).count();
+        let mut room = AT_ONCE.saturating_sub(at_work);
         for work in self.engine.store.open_work().await? {
-            if self.is_ours(&work) {
-                self.wake(work.conversation, stop);
+            if self.is_ours(&work) && self.wake(work.conversation, room > 0, stop) {
+                room -= 1;
             }
         }
         Ok(())
@@ -105,26 +115,35 @@ impl Conversations {
         lock(&self.actors)
     }
 
-    /// Rings a conversation's actor, or starts one.
+    /// Rings a conversation's actor, or starts one if it may. Whether it started one.
     #[expect(
         clippy::disallowed_methods,
         reason = "an actor is a task, and this is where actors start"
     )]
-    fn wake(&self, id: ConversationId, stop: &watch::Receiver<bool>) {
-        let bell = self.engine.bells.conversation(id);
+    fn wake(&self, id: ConversationId, may_start: bool, stop: &watch::Receiver<bool>) -> bool {
         let mut actors = self.lock();
-        if actors.get(&id).is_some_and(|actor| !actor.is_over()) {
-            bell.notify_one();
-            return;
+        if let Some(actor) = actors.get(&id) {
+            if !actor.is_over() {
+                self.engine.bells.conversation(id).notify_one();
+                return false;
+            }
+            if lock(&actor.state).blocked.as_ref().is_some_and(|home| self.engine.is_home(home)) {
+                return false;
+            }
+        }
+        if !may_start {
+            return false;
         }
         let state = Arc::new(Mutex::new(State::default()));
         let (engine, its, stop) = (self.engine.clone(), state.clone(), stop.clone());
         let task = tokio::spawn(async move { live(&engine, id, &its, stop).await });
         actors.insert(id, Actor { task, state });
+        true
     }
 
     /// Forgets actors that ended with nothing left to do. One that broke is kept in mind, so that a
-    /// terminal still knows the turn for its own.
+    /// terminal still knows the turn for its own; and one that is blocked, so that it is not tried
+    /// again and again.
     fn reap(&self) {
         self.lock().retain(|id, actor| {
             let ended = lock(&actor.state).ended;
@@ -137,19 +156,22 @@ impl Conversations {
 
     /// Lets steps in progress finish for a while, then gives all claims back.
     async fn wind_down(&self) {
-        let actors: Vec<Actor> = self.lock().drain().map(|(_, actor)| actor).collect();
+        let actors = std::mem::take(&mut *self.lock());
         let deadline = tokio::time::Instant::now() + GRACE;
-        for mut actor in actors {
-            if tokio::time::timeout_at(deadline, &mut actor.task).await.is_err() {
-                actor.task.abort();
-                let _ = actor.task.await;
-            }
-            let claim = lock(&actor.state).claim.take();
-            if let Some(claim) = claim
-                && let Err(error) = self.engine.store.release(&claim, true).await
-            {
-                tracing::warn!(%error, "a claim could not be given back; the next start takes it over");
-            }
+        // Side by side, so that what is given back shares its commits.
+        join_all(actors.into_values().map(|actor| self.part_with(actor, deadline))).await;
+    }
+
+    async fn part_with(&self, mut actor: Actor, deadline: tokio::time::Instant) {
+        if tokio::time::timeout_at(deadline, &mut actor.task).await.is_err() {
+            actor.task.abort();
+            let _ = actor.task.await;
+        }
+        let claim = lock(&actor.state).claim.take();
+        if let Some(claim) = claim
+            && let Err(error) = self.engine.store.release(&claim, true).await
+        {
+            tracing::warn!(%error, "a claim could not be given back; the next start takes it over");
         }
     }
 }
@@ -186,8 +208,10 @@ async fn live(
     stop: watch::Receiver<bool>,
 ) {
     let bell = engine.bells.conversation(id);
+    let home = engine.home();
     match work(engine, id, state, &bell, &stop).await {
-        Ok(Outcome::Blocked) => lock(state).ended = true,
+        Ok(Outcome::Blocked) => lock(state).blocked = Some(home),
+        Ok(Outcome::Elsewhere) => lock(state).ended = true,
         Ok(_) | Err(StoreError::ClaimLost) => {
             lock(state).ended = true;
             // What came after the last look finds that this actor has ended.
@@ -210,7 +234,7 @@ async fn work(
     let until = || engine.clock.now() + LEASE;
     let Some(claim) = engine.store.claim(id, engine.presence.me(), until()).await? else {
         // Somebody else has it; whoever gives it back rings.
-        return Ok(Outcome::Blocked);
+        return Ok(Outcome::Elsewhere);
     };
     let put = |claim| lock(state).claim = claim;
     put(Some(claim.clone()));

@@ -4,12 +4,13 @@
 //! dies between the two leaves a delivery that may have arrived; its repeat is marked by the platform's
 //! adapter where the platform has no key against repeats.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::TimeDelta;
-use futures_util::StreamExt;
+use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use tokio::sync::watch;
 
 use crate::engine::Engine;
@@ -50,7 +51,9 @@ impl Courier {
         let mut deadline = None;
         loop {
             let room = AT_ONCE.saturating_sub(under_way.len());
-            let due = self.claim(room).await;
+            let claimed = self.claim(room).await;
+            let looked = room > 0 && claimed.is_some();
+            let due = claimed.unwrap_or_default();
             let idle = due.is_empty();
             under_way.extend(due.into_iter().map(|delivery| self.carry(delivery)));
             if deadline.is_none() && *stop.borrow() {
@@ -63,38 +66,48 @@ impl Courier {
             tokio::select! {
                 Some(()) = under_way.next(), if !under_way.is_empty() => {}
                 () = self.engine.bells.outbox.notified() => {}
-                () = tokio::time::sleep(self.until_due(idle).await) => {}
+                () = tokio::time::sleep(self.until_due(looked).await) => {}
                 _ = stop.wait_for(|stop| *stop), if deadline.is_none() => {}
                 () = sleep_until(deadline) => {}
             }
         }
     }
 
-    async fn claim(&self, room: usize) -> Vec<Delivery> {
+    /// What is due. None where the store cannot tell.
+    async fn claim(&self, room: usize) -> Option<Vec<Delivery>> {
         if room == 0 {
-            return Vec::new();
+            return Some(Vec::new());
         }
         let (me, now) = (self.engine.presence.me(), self.engine.clock.now());
         let due = self.engine.store.claim_deliveries(me, &self.engine.accounts(), now, room).await;
-        due.unwrap_or_else(|error| {
+        due.inspect_err(|error| {
             tracing::error!(%error, "cannot look into the outbox; trying again in a few seconds");
-            Vec::new()
         })
+        .ok()
     }
 
-    /// How long until something is due that was not claimed just now.
-    async fn until_due(&self, idle: bool) -> Duration {
-        let next = self.engine.store.next_delivery(&self.engine.accounts()).await.ok().flatten();
-        let until = next.and_then(|at| (at - self.engine.clock.now()).to_std().ok());
-        match until {
-            Some(until) if idle => until.clamp(Duration::from_millis(20), SWEEP),
-            _ => SWEEP,
+    /// How long until something is due. Where nothing more could be claimed now (`looked` is false),
+    /// as long as without a ring.
+    async fn until_due(&self, looked: bool) -> Duration {
+        if !looked {
+            return SWEEP;
         }
+        let (me, accounts) = (self.engine.presence.me(), self.engine.accounts());
+        let next = self.engine.store.next_delivery(me, &accounts).await.ok().flatten();
+        // What became due since the look is not to wait for the next sweep.
+        let until = |at: DateTime<Utc>| (at - self.engine.clock.now()).to_std().unwrap_or_default();
+        next.map_or(SWEEP, |at| until(at).clamp(Duration::from_millis(20), SWEEP))
     }
 
     async fn carry(&self, delivery: Delivery) {
         let Some(platform) = self.engine.platforms.get(&delivery.new.to.account) else { return };
-        let settlement = self.send(&**platform, &delivery).await;
+        let sending = AssertUnwindSafe(self.send(&**platform, &delivery)).catch_unwind();
+        let settlement = sending.await.unwrap_or_else(|_| {
+            // A bug that one message meets ends its try and holds up no other chat.
+            tracing::error!(delivery.id = %delivery.new.id, "a bug broke off the sending of a message; it is tried again");
+            let at = self.engine.clock.now() + back_off(delivery.attempts);
+            Some(Settlement::Retry { at, reason: "a bug".to_owned(), unknown: true })
+        });
         let Some(settlement) = settlement else { return };
         if let Settlement::Closed { reason, .. } = &settlement {
             tracing::warn!(delivery.id = %delivery.new.id, reason, "a message could not be delivered");
@@ -180,20 +193,21 @@ impl Courier {
         (place != delivery.new.to).then_some(place)
     }
 
-    /// Stores what became of a delivery, and tries until it is stored: what the platform has taken
-    /// must not be forgotten because a disk was full for a while.
+    /// Stores what became of a delivery, and tries until it is stored: what the platform has taken must
+    /// not be forgotten because a disk was full, however long, and a claim that is never closed holds
+    /// up its chat. Only somebody who has taken the delivery over ends it.
     async fn record(&self, delivery: &Delivery, fact: Fact<'_>) -> Result<(), StoreError> {
         let mut tries = 0;
         loop {
             match self.record_once(delivery, &fact).await {
-                Err(StoreError::Unwritable(why)) if tries < 10 => {
-                    tracing::error!(why, "the database cannot be written; trying again");
-                    tokio::time::sleep(back_off(tries)).await;
-                    tries += 1;
+                Err(error @ StoreError::ClaimLost) => {
+                    tracing::warn!(delivery.id = %delivery.new.id, %error, "a delivery is somebody else's now");
+                    return Err(error);
                 }
                 Err(error) => {
-                    tracing::error!(%error, "what became of a delivery could not be stored");
-                    return Err(error);
+                    tracing::error!(delivery.id = %delivery.new.id, %error, "what became of a delivery cannot be stored; trying again");
+                    tokio::time::sleep(back_off(tries)).await;
+                    tries += 1;
                 }
                 Ok(()) => return Ok(()),
             }

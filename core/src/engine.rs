@@ -51,6 +51,12 @@ impl Engine {
         self.home.borrow().clone()
     }
 
+    /// Whether this is still the home, and not one from before a change.
+    #[must_use]
+    pub fn is_home(&self, home: &Arc<Home>) -> bool {
+        Arc::ptr_eq(&self.home.borrow(), home)
+    }
+
     /// The accounts that this process serves.
     #[must_use]
     pub fn accounts(&self) -> Vec<AccountId> {

@@ -8,6 +8,8 @@ mod audience;
 mod bad_input;
 mod cases;
 mod commands;
+mod crowd;
+mod gone;
 mod kill;
 mod left_over;
 mod memory;

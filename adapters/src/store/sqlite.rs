@@ -296,9 +296,10 @@ impl Store for SqliteStore {
 
     async fn next_delivery(
         &self,
+        holder: &HolderId,
         accounts: &[AccountId],
     ) -> Result<Option<DateTime<Utc>>, StoreError> {
-        outbox::next(&self.readers, accounts).await
+        outbox::next(&self.readers, holder, accounts).await
     }
 
     async fn claim_left_over(

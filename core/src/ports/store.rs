@@ -172,9 +172,11 @@ pub trait Store: Send + Sync + 'static {
         settlement: &Settlement,
         at: DateTime<Utc>,
     ) -> Result<(), StoreError>;
-    /// When the next delivery on these accounts is due, None where none waits.
+    /// When the next delivery is due that this holder could claim on these accounts, None where none
+    /// waits.
     async fn next_delivery(
         &self,
+        holder: &HolderId,
         accounts: &[AccountId],
     ) -> Result<Option<DateTime<Utc>>, StoreError>;
     /// Undelivered messages of this account's chats that nobody serves any more (a terminal that is

@@ -319,6 +319,7 @@ impl Store for Intents {
 
     async fn next_delivery(
         &self,
+        _holder: &HolderId,
         _accounts: &[AccountId],
     ) -> Result<Option<DateTime<Utc>>, StoreError> {
         not_of_memory()

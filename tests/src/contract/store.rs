@@ -84,6 +84,7 @@ macro_rules! store_contract {
             a_cut_begins_a_new_episode,
             a_cut_counts_as_nothing_new_said,
             places_of_an_open_turn_are_at_work,
+            a_turn_that_nobody_holds_is_not_at_work,
         );
         $crate::store_contract!(@of $make, way_out:
             a_chat_s_line_goes_head_first,
@@ -99,6 +100,7 @@ macro_rules! store_contract {
             a_closed_delivery_tells_the_bot_and_the_owner_once,
             what_is_left_over_comes_whole,
             a_terminal_claims_only_its_own_chat,
+            what_was_decided_before_the_clock_was_set_back_is_due,
             a_place_is_quiet_when_nothing_is_under_way,
         );
         $crate::store_contract!(@of $make, memory:

@@ -217,9 +217,10 @@ impl Store for PlannedStore {
 
     async fn next_delivery(
         &self,
+        holder: &HolderId,
         accounts: &[AccountId],
     ) -> Result<Option<DateTime<Utc>>, StoreError> {
-        self.pass("next_delivery", self.inner.next_delivery(accounts)).await
+        self.pass("next_delivery", self.inner.next_delivery(holder, accounts)).await
     }
 
     async fn claim_left_over(

@@ -215,9 +215,12 @@ pub(super) async fn status(
     })
 }
 
+/// A turn that nobody holds is not at work: its bot may be gone.
 pub(super) const PLACES_AT_WORK: &str = "\
 SELECT DISTINCT account, chat FROM inbox
-WHERE open = 1 AND turn_id IS NOT NULL AND kind = 'turn'
+WHERE open = 1 AND turn_id IS NOT NULL AND kind = 'turn' AND EXISTS (
+    SELECT 1 FROM conversations c WHERE c.id = inbox.conversation_id AND c.holder IS NOT NULL
+)
 ORDER BY account, chat";
 
 pub(super) async fn places_at_work(readers: &SqlitePool) -> Result<Vec<ChatKey>, StoreError> {

@@ -42,7 +42,8 @@ pub(super) async fn insert(
 }
 
 /// The head of each line. A head that is held, or not due yet, holds its line up. A terminal's chat
-/// is named by its process, and no other claims it.
+/// is named by its process, and no other claims it. What was never tried and was decided in the future
+/// is due too: the clock was set back.
 pub(super) const CLAIM: &str = "\
 UPDATE outbox SET holder = $2, fence = fence + 1, attempts = attempts + 1, attempted_at = $3
 WHERE position IN (
@@ -52,7 +53,8 @@ WHERE position IN (
         AND (account <> 'terminal' OR chat = $2)
         GROUP BY account, chat
     ) JOIN outbox line ON line.position = head
-    WHERE line.holder IS NULL AND line.due_at <= $3
+    WHERE line.holder IS NULL
+    AND (line.due_at <= $3 OR (line.attempts = 0 AND line.created_at > $3))
     ORDER BY line.due_at, line.position LIMIT $4
 )
 RETURNING position, id, account, chat, kind, silent, conversation_id, created_at, due_at, fence,
@@ -234,16 +236,19 @@ pub(super) const NEXT: &str = "\
 SELECT min(line.due_at) FROM (
     SELECT min(position) AS head FROM outbox
     WHERE open = 1 AND account IN (SELECT value FROM json_each($1))
+    AND (account <> 'terminal' OR chat = $2)
     GROUP BY account, chat
 ) JOIN outbox line ON line.position = head
 WHERE line.holder IS NULL";
 
 pub(super) async fn next(
     readers: &SqlitePool,
+    holder: &HolderId,
     accounts: &[AccountId],
 ) -> Result<Option<DateTime<Utc>>, StoreError> {
     let due: Option<i64> = sqlx::query_scalar(NEXT)
         .bind(json(accounts)?)
+        .bind(holder.as_str().to_owned())
         .fetch_one(readers)
         .await
         .map_err(store_error)?;

@@ -218,7 +218,7 @@ pub async fn a_step_that_fails_leaves_nothing(database: &dyn Database) -> Result
     let loaded = story.store.load(claim.conversation).await?;
     assert_eq!((loaded.messages.len(), loaded.turn), (1, Some(turn.clone())));
     assert_eq!(story.store.pending(claim.conversation).await?.len(), 1);
-    assert_eq!(story.store.next_delivery(&[account()]).await?, None);
+    assert_eq!(story.store.next_delivery(&process("one"), &[account()]).await?, None);
     let mended = StepCommit { taken: vec![joins], ..broken };
     assert_eq!(story.store.commit_step(&mended).await?[0].seq, Seq(2));
     Ok(())
@@ -402,7 +402,7 @@ pub async fn a_cut_begins_a_new_episode(database: &dyn Database) -> Result<()> {
     assert_eq!(found, expected);
     let next = StepCommit { messages: vec![Body::line("on")], ..step(&claim, &turn) };
     assert_eq!(story.store.commit_step(&next).await?[0].seq, Seq(5));
-    assert_eq!(story.store.next_delivery(&[account()]).await?, Some(second(30)));
+    assert_eq!(story.store.next_delivery(&process("one"), &[account()]).await?, Some(second(30)));
     Ok(())
 }
 
@@ -425,5 +425,17 @@ pub async fn places_of_an_open_turn_are_at_work(database: &dyn Database) -> Resu
     begun(&story, "5").await?;
     begun(&story, "6").await?;
     assert_eq!(story.store.places_at_work().await?, [chat("5"), chat("6")]);
+    Ok(())
+}
+
+/// Nobody sees typing for a turn whose bot is gone.
+pub async fn a_turn_that_nobody_holds_is_not_at_work(database: &dyn Database) -> Result<()> {
+    let story = Story::begin(database).await?;
+    let (inbox, conversation) = story.say("5", 1).await?;
+    let claim = story.claim(conversation, "one").await?;
+    story.open(&claim, &[inbox]).await?;
+    assert_eq!(story.store.places_at_work().await?, [chat("5")]);
+    story.store.release(&claim, true).await?;
+    assert_eq!(story.store.places_at_work().await?, []);
     Ok(())
 }

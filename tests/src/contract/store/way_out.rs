@@ -39,7 +39,7 @@ pub async fn a_chat_s_line_goes_head_first(database: &dyn Database) -> Result<()
         seen.push(delivery.new);
     }
     assert_eq!(seen, line);
-    assert_eq!(story.store.next_delivery(&[account()]).await?, None);
+    assert_eq!(story.store.next_delivery(&process("one"), &[account()]).await?, None);
     Ok(())
 }
 
@@ -53,10 +53,14 @@ pub async fn a_head_that_waits_holds_up_its_own_chat_only(database: &dyn Databas
     settled(&story, &heads[0], &retry(100, false)).await?;
     settled(&story, &heads[1], &Settlement::Sent).await?;
     assert_eq!(texts(&claimed(&story, 99).await?), [""; 0]);
-    assert_eq!(story.store.next_delivery(&[account()]).await?, Some(second(100)));
+    assert_eq!(story.store.next_delivery(&process("one"), &[account()]).await?, Some(second(100)));
     let again = claimed(&story, 100).await?;
     assert_eq!((texts(&again), again[0].attempts), (vec!["first"], 1));
-    assert_eq!(story.store.next_delivery(&[account()]).await?, None, "its line is being sent");
+    assert_eq!(
+        story.store.next_delivery(&process("one"), &[account()]).await?,
+        None,
+        "its line is being sent"
+    );
     Ok(())
 }
 
@@ -87,10 +91,13 @@ pub async fn other_accounts_are_left_alone(database: &dyn Database) -> Result<()
     elsewhere.to.account = "discord".into();
     story.store.enqueue(&[elsewhere], second(1)).await?;
     assert_eq!(texts(&claimed(&story, 9).await?), [""; 0]);
-    assert_eq!(story.store.next_delivery(&[account()]).await?, None);
-    assert_eq!(story.store.next_delivery(&[]).await?, None);
+    assert_eq!(story.store.next_delivery(&process("one"), &[account()]).await?, None);
+    assert_eq!(story.store.next_delivery(&process("one"), &[]).await?, None);
     let discord: AccountId = "discord".into();
-    assert_eq!(story.store.next_delivery(&[discord, account()]).await?, Some(second(1)));
+    assert_eq!(
+        story.store.next_delivery(&process("one"), &[discord, account()]).await?,
+        Some(second(1))
+    );
     Ok(())
 }
 
@@ -144,7 +151,7 @@ pub async fn what_is_given_back_counts_as_no_try(database: &dyn Database) -> Res
     story.store.enqueue(&[answer("5", "x")], second(1)).await?;
     let first = claimed(&story, 2).await?;
     settled(&story, &first[0], &Settlement::GivenBack).await?;
-    assert_eq!(story.store.next_delivery(&[account()]).await?, Some(second(1)));
+    assert_eq!(story.store.next_delivery(&process("one"), &[account()]).await?, Some(second(1)));
     let again = claimed(&story, 3).await?;
     assert_eq!((again[0].attempts, again[0].unsettled_since), (0, None));
     assert!(again[0].fence > first[0].fence);
@@ -190,7 +197,11 @@ pub async fn a_stale_claim_settles_nothing(database: &dyn Database) -> Result<()
     settled(&story, &new, &Settlement::Sent).await?;
     let twice = story.store.settle(id, new.fence, &Settlement::Sent, second(5)).await;
     assert_eq!(twice, lost);
-    assert_eq!(story.store.next_delivery(&[account()]).await?, None, "no notice was kept");
+    assert_eq!(
+        story.store.next_delivery(&process("one"), &[account()]).await?,
+        None,
+        "no notice was kept"
+    );
     Ok(())
 }
 
@@ -293,5 +304,20 @@ pub async fn a_place_is_quiet_when_nothing_is_under_way(database: &dyn Database)
         settled(&story, &delivery, &Settlement::Sent).await?;
     }
     assert!(story.store.is_quiet(&place).await?);
+    Ok(())
+}
+
+/// It must not wait until the clock is there again. What the platform refused keeps its wait.
+pub async fn what_was_decided_before_the_clock_was_set_back_is_due(
+    database: &dyn Database,
+) -> Result<()> {
+    let story = Story::begin(database).await?;
+    story.store.enqueue(&[answer("5", "from the future")], second(3_600)).await?;
+    let first = claimed(&story, 0).await?;
+    assert_eq!(texts(&first), ["from the future"]);
+    let retry = Settlement::Retry { at: second(30), reason: "busy".to_owned(), unknown: false };
+    story.store.settle(first[0].new.id, first[0].fence, &retry, second(1)).await?;
+    assert_eq!(texts(&claimed(&story, 2).await?), [""; 0]);
+    assert_eq!(texts(&claimed(&story, 30).await?), ["from the future"]);
     Ok(())
 }
