@@ -121,6 +121,7 @@ fn event(chat: i64) -> Envelope {
         order: 1,
         sender: Sender { person: Some(person), name: "Ana".into(), is_bot: false },
         text: "hello".into(),
+        outside: false,
         addressed: Addressed::Directly,
         command: None,
         sent_at: DateTime::UNIX_EPOCH,

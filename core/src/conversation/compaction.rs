@@ -150,7 +150,7 @@ fn asked(archived: &[Message], turn: TurnId) -> Vec<Part> {
         _ => None,
     });
     for part in parts.flatten().rev() {
-        let Part::Said { inbox, place, standing, header, text } = part else { continue };
+        let Part::Said { inbox, place, standing, header, text, outside } = part else { continue };
         if left == 0 {
             break;
         }
@@ -160,8 +160,9 @@ fn asked(archived: &[Message], turn: TurnId) -> Vec<Part> {
             Some(_) => middle_out(text, left / 4 * 3, left / 4, note),
         };
         left = left.saturating_sub(text.chars().count());
-        let (inbox, place, standing) = (*inbox, place.clone(), *standing);
-        asked.push(Part::Said { inbox, place, standing, header: header.clone(), text });
+        let (inbox, standing, outside) = (*inbox, *standing, *outside);
+        let (place, header) = (place.clone(), header.clone());
+        asked.push(Part::Said { inbox, place, standing, header, text, outside });
     }
     asked.reverse();
     asked
@@ -283,6 +284,7 @@ mod tests {
             standing: Standing::Owner,
             header: "[owner]".into(),
             text: text.into(),
+            outside: false,
         }
     }
 
