@@ -118,7 +118,8 @@ fn reply(said: &str, known: &Known) -> (String, Option<(Target, Operation)>) {
         Intent::Ask(question) => match known.answers(&question).as_slice() {
             [] => format!(
                 "I do not know that. I know only what you tell me to keep, with \"remember that …\". \
-                 {WHO}\n{REAL}"
+                 {WHO}\n{REAL}{}",
+                unread(known)
             ),
             found => found.iter().map(|(_, entry)| to_you(entry)).collect::<Vec<_>>().join("\n"),
         },
@@ -177,11 +178,26 @@ fn all(known: &Known) -> String {
             format!("This is what I know about you:\n{}", list(user.iter().map(String::as_str)))
         }
     };
+    if known.user.is_empty() && !known.unreadable.is_empty() {
+        text.clear();
+    }
     if !known.notes.is_empty() {
         text.push_str("\nIn my notes:\n");
         text.push_str(&list(known.notes.iter().map(String::as_str)));
     }
-    text
+    text.push_str(&unread(known));
+    text.trim_start().to_owned()
+}
+
+/// What is said where a file cannot be read: nothing known is not nothing kept.
+fn unread(known: &Known) -> String {
+    match known.unreadable.join(" and ") {
+        files if files.is_empty() => String::new(),
+        files => format!(
+            "\n{files} cannot be read right now, so I do not know what stands there. Close the other \
+             program, or save the file as UTF-8."
+        ),
+    }
 }
 
 fn list<'a>(entries: impl Iterator<Item = &'a str>) -> String {

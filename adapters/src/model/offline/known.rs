@@ -50,6 +50,8 @@ pub(super) enum Operation {
 pub(super) struct Known {
     pub(super) user: Vec<String>,
     pub(super) notes: Vec<String>,
+    /// Files that are there and cannot be read now: what they hold is not known.
+    pub(super) unreadable: Vec<String>,
 }
 
 impl Known {
@@ -84,6 +86,10 @@ impl Known {
         if let Part::Document { path, hash, text, .. } = part
             && let Some(target) = Target::of_path(path)
         {
+            self.unreadable.retain(|other| other != path);
+            if hash.is_none() && text.contains("exists but cannot be read") {
+                self.unreadable.push(path.clone());
+            }
             *self.list(target) = if hash.is_some() { entries(text) } else { Vec::new() };
         }
     }
@@ -361,7 +367,8 @@ mod tests {
             "User's luggage is black.",
             "User lives in Porto.",
         ];
-        let known = Known { user: kept.map(str::to_owned).into(), notes: vec![] };
+        let known =
+            Known { user: kept.map(str::to_owned).into(), notes: vec![], ..Known::default() };
         for (fact, expected) in [
             ("User's cat is called Misty.", Some(kept[0])),
             ("User's cat's name is Misty.", Some(kept[0])),
@@ -389,6 +396,7 @@ mod tests {
             .map(str::to_owned)
             .into(),
             notes: vec!["The office printer takes only PDF.".to_owned()],
+            ..Known::default()
         };
         for (question, expected) in [
             ("what is my cat called?", vec!["User's cat is called Pixel."]),

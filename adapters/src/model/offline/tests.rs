@@ -143,6 +143,26 @@ fn a_secret_that_is_refused_is_told_in_words_for_a_person() {
 }
 
 #[test]
+fn a_file_that_cannot_be_read_is_told_and_not_taken_for_empty() {
+    let why = "memory/USER.md exists but cannot be read right now: it is not UTF-8 at byte 3. …";
+    let unreadable =
+        Part::Document { path: "memory/USER.md".into(), hash: None, cut: false, text: why.into() };
+    let mut chat = Chat::new(vec![unreadable]);
+    for asks in ["what do you know about me?", "what is my cat called?", "forget my cat"] {
+        let told = chat.say(asks).text;
+        assert!(told.contains("memory/USER.md cannot be read right now"), "{told}");
+        assert!(!told.contains("know nothing"), "{told}");
+    }
+    chat.rows.push(Arc::new(Body::User {
+        parts: vec![
+            document("memory/USER.md", "User's cat is called Tom."),
+            said("what is my cat called?"),
+        ],
+    }));
+    assert_eq!(chat.ask().text, "Your cat is called Tom.");
+}
+
+#[test]
 fn the_newest_copy_of_a_file_counts() {
     let mut chat = Chat::new(vec![document(
         "memory/USER.md",
