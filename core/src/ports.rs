@@ -9,7 +9,9 @@ mod presence;
 mod store;
 
 pub use clock::{Clock, SystemClock};
-pub use memory_files::{FileError, FileState, LockGuard, MemoryFiles, Placed, Stat};
+pub use memory_files::{
+    FileError, FileState, LockGuard, MemoryFiles, Placed, Stat, mend_unreadable,
+};
 pub use model::{
     Answer, Delta, End, ModelClient, ModelError, ModelInfo, ModelRequest, Tokens, ToolSpec,
 };

@@ -15,7 +15,7 @@ use crate::memory::entries::{Entries, fill, thousands};
 use crate::memory::levels::{self, Level, Shape};
 use crate::memory::screen;
 use crate::message::{Body, Part};
-use crate::ports::{FileError, FileState, MemoryFiles};
+use crate::ports::{FileError, FileState, MemoryFiles, mend_unreadable};
 
 /// The bar above and below a heading, as the Atlas page prints it.
 const BAR: &str = "══════════════════════════════════════════════";
@@ -131,7 +131,8 @@ fn farewell(path: &str, last: Option<&Copy>) -> Option<Part> {
 fn unreadable(path: &str, why: &str, last: Option<&Copy>) -> Option<Part> {
     let text = format!(
         "{why}. What it holds now is not known, and it cannot be written; an earlier copy may be out \
-         of date. If it matters, tell the owner: close the other program, or save the file as UTF-8."
+         of date. If it matters, tell the owner: {}.",
+        mend_unreadable(why)
     );
     if last.is_some_and(|last| last.text == text) {
         return None;

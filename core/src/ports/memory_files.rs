@@ -62,6 +62,21 @@ pub enum FileError {
     BadPath(String),
 }
 
+/// What a person can do about a file that is there and cannot be read, by the reason that was given.
+#[must_use]
+pub fn mend_unreadable(why: &str) -> &'static str {
+    let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
+    if says(&["symbolic link", "no plain file", "no folder"]) {
+        "put a plain file in its place"
+    } else if says(&["ermission denied"]) {
+        "give the user that runs Atlas the right to read it"
+    } else if says(&["larger than"]) {
+        "shorten the file"
+    } else {
+        "close the other program, or save the file as UTF-8"
+    }
+}
+
 /// Holds the lock `<file>.lock` until dropped. Lock files are never deleted.
 pub trait LockGuard: Send {}
 

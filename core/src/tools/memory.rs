@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::authorise::{Asked, Refusal, Taint, Verdict, authorise};
 use crate::change::{Change, Operation, Target};
 use crate::memory::{MemoryWriter, WriteError, Written, operations};
-use crate::ports::{FileError, Origin, ToolSpec};
+use crate::ports::{FileError, Origin, ToolSpec, mend_unreadable};
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
 /// The tool's name.
@@ -239,8 +239,9 @@ fn reason(why: Refusal) -> &'static str {
 
 fn failed(error: &WriteError) -> String {
     let mend = match error {
-        WriteError::File(FileError::Unreadable { .. }) => {
-            " It was left alone. Tell the owner: close the other program, or save the file as UTF-8."
+        WriteError::File(FileError::Unreadable { why, .. }) => {
+            let mend = mend_unreadable(why);
+            return format!("Not saved: {error}. It was left alone. Tell the owner: {mend}.");
         }
         WriteError::File(FileError::Unwritable { .. }) => {
             " Nothing was changed. Tell the owner: check the disk's free space and the folder's \

@@ -194,8 +194,8 @@ fn unread(known: &Known) -> String {
     match known.unreadable.join(" and ") {
         files if files.is_empty() => String::new(),
         files => format!(
-            "\n{files} cannot be read right now, so I do not know what stands there. Close the other \
-             program, or save the file as UTF-8."
+            "\n{files} cannot be read right now, so I do not know what stands there; `atlas check` says \
+             more."
         ),
     }
 }

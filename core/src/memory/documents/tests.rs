@@ -37,6 +37,25 @@ fn read(part: &Part) -> (String, String) {
 }
 
 #[tokio::test]
+async fn what_mends_an_unreadable_file_follows_from_the_reason() {
+    for (why, mend) in [
+        (
+            "it is a symbolic link, which could lead out of the home",
+            "put a plain file in its place",
+        ),
+        ("it is no plain file", "put a plain file in its place"),
+        ("Permission denied (os error 13)", "the right to read it"),
+        ("it is larger than 8 MiB", "shorten the file"),
+        ("it is not UTF-8 at byte 4", "save the file as UTF-8"),
+    ] {
+        let error = FileError::Unreadable { path: "memory/USER.md".into(), why: why.into() };
+        let told = unreadable("memory/USER.md", &error.to_string(), None);
+        let Some(Part::Document { text, .. }) = told else { panic!("nothing told") };
+        assert!(text.contains(why) && text.ends_with(&format!("{mend}.")), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn the_first_turn_shows_each_file_under_the_atlas_pages_heading() {
     let files = home();
     let texts = turn(&files, &mut Vec::new()).await;
