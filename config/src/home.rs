@@ -140,7 +140,7 @@ fn refused(home: &Path, path: &Path, error: &io::Error) -> HomeError {
         ErrorKind::PermissionDenied => (
             format!("{shown} cannot be used: permission denied{}", belongs(path)),
             format!(
-                "Start Atlas as the user it belongs to, or give it to yours (chown -R \"$(id -u)\" {}), {elsewhere}.",
+                "Start Atlas as the user it belongs to, or give it to yours (chown -R \"$(id -u)\" {0}; chmod -R u+rwX {0}), {elsewhere}.",
                 home.display()
             ),
         ),
@@ -192,7 +192,7 @@ mod tests {
             told(ErrorKind::PermissionDenied),
             format!(
                 "{shown}/memory cannot be used: permission denied ({shown} belongs to user {uid})\n  Start \
-                 Atlas as the user it belongs to, or give it to yours (chown -R \"$(id -u)\" {shown}), or \
+                 Atlas as the user it belongs to, or give it to yours (chown -R \"$(id -u)\" {shown}; chmod -R u+rwX {shown}), or \
                  choose another home with --home or ATLAS_HOME."
             )
         );

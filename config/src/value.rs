@@ -172,5 +172,12 @@ fn one_of(key: &str, text: &str, words: &[&str], later: &[&str]) -> Result<(), R
         Some(near) => format!("The nearest is \"{near}\". "),
         None => String::new(),
     };
-    Err((format!("unknown {key} {}", mask::value(text)), format!("{near}It knows: {known}.")))
+    // People write the name of their server, which is none of the dialects.
+    let dialect = if key == "provider" && near.is_empty() {
+        " \"openai\" is any server that speaks chat completions; its address goes into `base_url`."
+    } else {
+        ""
+    };
+    let what = format!("unknown {key} {}", mask::value(text));
+    Err((what, format!("{near}It knows: {known}.{dialect}")))
 }

@@ -27,7 +27,9 @@ pub(crate) fn unknown(place: Place, path: &[String], keys: &[Key], name: &str) -
     let elsewhere = schema::belongs(name);
     let near = nearest::nearest(name, keys.iter().map(|key| key.name))
         .and_then(|near| schema::find(keys, near));
-    let hint = match (elsewhere, near) {
+    // A letter too few is likelier than a key in the wrong section.
+    let slip = near.is_some_and(|near| strsim::damerau_levenshtein(near.name, name) == 1);
+    let hint = match (elsewhere.filter(|_| !slip), near) {
         (Some(section), _) => format!("`{name}` belongs in {section}."),
         (None, Some(Key { name, kind: Kind::Later })) => {
             format!("The nearest is `{name}`, which this version of Atlas does not know yet.")

@@ -131,7 +131,7 @@ impl Commands {
 }
 
 fn render(bot: &str, model: &str, status: &Status, limit: u64, up: chrono::TimeDelta) -> String {
-    let mut lines = vec![format!("**{bot}** · model {model}")];
+    let mut lines = vec![format!("{bot} · model {model}")];
     let tokens = status.tokens.unwrap_or_default();
     let context = tokens.input + tokens.output;
     let mut line =
@@ -159,8 +159,8 @@ fn shown_duration(time: chrono::TimeDelta) -> String {
 }
 
 fn help() -> String {
-    let mut text = "Write to me as you would to a person. I remember what you ask me to remember, \
-                    and what was told in one chat holds in the others.\n"
+    let mut text = "Write to me as you would to a person. I remember what you ask me to remember; \
+                    what you tell me in private holds in all our private chats.\n"
         .to_owned();
     for (name, what) in COMMANDS {
         text.push_str(&format!("\n/{name} – {what}"));
@@ -188,7 +188,7 @@ mod tests {
         let text = render("Atlas", "qwen3", &status, 64_000, chrono::TimeDelta::minutes(1_505));
         assert_eq!(
             text,
-            "**Atlas** · model qwen3\n\
+            "Atlas · model qwen3\n\
              1234 messages, 80 in front of the model (15% of the way to the next cut)\n\
              90% of the last request came from the cache\n\
              nothing to answer, 0 waiting here, 2 to be sent\n\

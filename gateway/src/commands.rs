@@ -42,6 +42,7 @@ impl Seams {
 /// Bots with fixed conversations, on Telegram and in the terminal.
 #[derive(Debug, Parser)]
 #[command(name = "atlas", version)]
+#[command(after_help = "Try `atlas chat` first: it needs no key and no account.")]
 struct CommandLine {
     /// The home: a folder, or the name of one below ~/.atlas/homes
     #[arg(long, global = true, value_name = "NAME|PATH")]

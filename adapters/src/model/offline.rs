@@ -23,7 +23,8 @@ impl Offline {
     /// A stand-in under this name of the configuration.
     #[must_use]
     pub fn new(name: ModelName) -> Self {
-        let signer = format!("offline||{name}");
+        // Its last part is what `/status` calls the model.
+        let signer = "offline||offline stand-in".to_owned();
         Self { info: ModelInfo { name, signer, window: None, strict_roles: false } }
     }
 }

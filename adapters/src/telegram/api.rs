@@ -131,7 +131,7 @@ impl Api {
         if matches!(host, "127.0.0.1" | "localhost" | "[::1]") {
             client = client.no_proxy();
         }
-        let client = client.build().map_err(|error| BadAccount::Client(chain(&error)))?;
+        let client = client.build().map_err(|error| BadAccount::Client(cause(&error)))?;
         Ok(Self { client, base: base.trim_end_matches('/').to_owned(), token })
     }
 
@@ -193,7 +193,7 @@ impl Api {
     fn lost(&self, error: reqwest12::Error) -> CallError {
         let error = error.without_url();
         let before_sending = error.is_connect() || error.is_builder();
-        let why = self.without_token(&chain(&error));
+        let why = self.without_token(&cause(&error));
         if before_sending { CallError::Unreachable(why) } else { CallError::Lost(why) }
     }
 
@@ -203,15 +203,13 @@ impl Api {
     }
 }
 
-/// An error and its causes in one line.
-fn chain(error: &dyn Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        line = format!("{line}: {error}");
-        cause = error.source();
+/// What really went wrong, in the words of the innermost error.
+fn cause(error: &dyn Error) -> String {
+    let mut inner = error;
+    while let Some(next) = inner.source() {
+        inner = next;
     }
-    line
+    inner.to_string()
 }
 
 /// `Too Many Requests: retry after 7`, for an answer without parameters.

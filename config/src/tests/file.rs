@@ -124,6 +124,15 @@ fn a_key_in_the_wrong_section_is_sent_to_its_own() {
     );
 }
 
+#[test]
+fn a_section_with_a_letter_too_few_is_near_and_not_a_key_of_another() {
+    assert_eq!(
+        errors("[account.tg]\nplatform = \"telegram\"\n"),
+        ["atlas.toml:1:2: unknown key `account`\n  The nearest is `accounts`. Known here: \
+          timezone, owner, models, accounts, routes, conversations, memory."]
+    );
+}
+
 /// All sections, each with a head that opens it.
 fn sections() -> Vec<(String, &'static [Key])> {
     let mut all = vec![(String::new(), schema::ROOT)];
@@ -301,6 +310,11 @@ fn a_bad_value_is_shown_with_what_is_right() {
             "[models.a]\nprovider = \"opena\"",
             "atlas.toml:2:12: unknown provider `opena`\n  The nearest is \"openai\". It knows: \
              \"openai\", \"offline\".",
+        ),
+        (
+            "[models.a]\nprovider = \"ollama\"",
+            "atlas.toml:2:12: unknown provider `ollama`\n  It knows: \"openai\", \"offline\". \"openai\" is \
+             any server that speaks chat completions; its address goes into `base_url`.",
         ),
         (
             "[models.a]\nprovider = \"antropic\"",

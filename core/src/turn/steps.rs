@@ -46,7 +46,13 @@ impl Driver<'_> {
                 self.answered(answer).await
             }
             Waited::Done(Ok(Err(error))) => {
-                tracing::warn!(model = %model.info().name, conversation.id = %self.claim.conversation, %error, "the model gave no answer");
+                let (name, id) = (&model.info().name, self.claim.conversation);
+                // Once for an outage, however often it is tried.
+                if self.tries == 0 {
+                    tracing::warn!(model = %name, conversation.id = %id, %error, "the model gave no answer");
+                } else {
+                    tracing::debug!(model = %name, conversation.id = %id, %error, "the model gave no answer again");
+                }
                 self.failed(&error, request.strict_roles).await
             }
         }

@@ -49,7 +49,7 @@ pub(super) async fn run(arguments: Arguments, context: Context) -> Result<ExitCo
     if at_prompt {
         let prompt = prompt::Prompt::new(config.home.join("history"))?;
         let talk = Talk::begin(config, bot.name, prompt.printer(), context).await?;
-        print::note(&format!("{greeting}\n/help lists the commands, Ctrl-D leaves."));
+        print::note(&format!("{greeting}\n/help lists the commands, Ctrl-D or /quit leaves."));
         left_over::print(&talk, false).await?;
         return prompt.run(talk).await;
     }

@@ -12,11 +12,11 @@ use atlas_adapters::memory_fs::DiskFiles;
 use atlas_config::{BotConfig, Config, Model, Provider};
 use atlas_core::bot::MAIN;
 use atlas_core::ids::{AccountId, ModelName};
-use atlas_core::ports::{FileError, MemoryFiles, Store};
+use atlas_core::ports::{FileError, MemoryFiles, ModelError, Store};
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::{Context, Failure, closed_output};
+use super::{Context, Failure, closed_output, sentence};
 use crate::parts;
 use crate::presence::{HomeLock, LockPresence};
 
@@ -154,11 +154,26 @@ async fn check_model(name: &ModelName, model: &Model) -> Result<String, Fault> {
         }
         Provider::OpenAi => {
             let known = parts::open_ai(name, model)?.check().await;
-            let mend = || format!("Mend [models.{name}] in atlas.toml.");
-            let remarks = known.map_err(|error| Fault::new(error.to_string(), mend()))?;
+            let remarks = known.map_err(|error| model_fault(name, model, &error))?;
             Ok(std::iter::once(model.model.clone()).chain(remarks).collect::<Vec<_>>().join("; "))
         }
     }
+}
+
+fn model_fault(name: &ModelName, model: &Model, error: &ModelError) -> Fault {
+    let mend = match (error, &model.base_url) {
+        (ModelError::Unreachable(_), Some(_)) => {
+            format!("Start the server, or mend `base_url` of [models.{name}] in atlas.toml.")
+        }
+        (ModelError::Unreachable(_), None) => "Check the network.".to_owned(),
+        (ModelError::Auth(_), _) => {
+            format!(
+                "Mend `api_key` of [models.{name}] in atlas.toml, or the variable with the key."
+            )
+        }
+        _ => format!("Mend [models.{name}] in atlas.toml."),
+    };
+    Fault::new(error.to_string(), mend)
 }
 
 async fn account(config: &Config, id: &AccountId) -> Result<String, Fault> {
@@ -166,6 +181,7 @@ async fn account(config: &Config, id: &AccountId) -> Result<String, Fault> {
         // The adapter's sentence says after a semicolon how to mend it.
         let text = error.to_string();
         let (what, mend) = text.split_once("; ").unwrap_or((&text, ""));
+        let mend = if mend.is_empty() { String::new() } else { sentence(mend) };
         Fault::new(what, mend)
     })?;
     let privacy = if bot.can_read_all_group_messages {
