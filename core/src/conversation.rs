@@ -69,11 +69,12 @@ impl Conversations {
     pub async fn run(&self, mut stop: watch::Receiver<bool>) {
         let halt = stop.clone();
         while !*stop.borrow() {
-            if let Err(error) = self.sweep(&halt).await {
+            let crowded = self.sweep(&halt).await.unwrap_or_else(|error| {
                 tracing::error!(%error, "cannot look for open conversations; trying again in a few seconds");
-            }
+                false
+            });
             tokio::select! {
-                () = self.engine.bells.sweep.notified() => {}
+                () = self.rung(crowded) => {}
                 () = tokio::time::sleep(SWEEP) => {}
                 _ = stop.wait_for(|stop| *stop) => {}
             }
@@ -81,18 +82,35 @@ impl Conversations {
         self.wind_down().await;
     }
 
+    /// Waits for a ring after which a look is worth while. Where more waits than may be begun, each
+    /// look reads all of it: then not before a quarter of the places is free.
+    async fn rung(&self, crowded: bool) {
+        loop {
+            self.engine.bells.sweep.notified().await;
+            if !crowded || self.room() >= AT_ONCE / 4 {
+                return;
+            }
+        }
+    }
+
+    /// How many conversations more may be begun.
+    fn room(&self) -> usize {
+        let at_work = self.lock().values().filter(|actor| !actor.is_over()).count();
+        AT_ONCE.saturating_sub(at_work)
+    }
+
     /// Frees what dead processes hold, and sees to it that every conversation with work has an actor.
-    async fn sweep(&self, stop: &watch::Receiver<bool>) -> Result<(), StoreError> {
+    /// Whether more waits than may be begun.
+    async fn sweep(&self, stop: &watch::Receiver<bool>) -> Result<bool, StoreError> {
         free_the_dead(&self.engine).await?;
         self.reap();
-        let at_work = self.lock().values().filter(|actor| !actor.is_over()).count();
-        let mut room = AT_ONCE.saturating_sub(at_work);
+        let mut room = self.room();
         for work in self.engine.store.open_work().await? {
             if self.is_ours(&work) && self.wake(work.conversation, room > 0, stop) {
                 room -= 1;
             }
         }
-        Ok(())
+        Ok(room == 0)
     }
 
     /// Whether this process is the one to do this.
