@@ -13,7 +13,7 @@ fn home(token: &str) -> Home {
     Home::new(&format!("[accounts.tg]\nplatform = \"telegram\"\ntoken = \"{token}\"\n"))
 }
 
-fn vault(home: &Home, text: &str, mode: u32) {
+pub(super) fn vault(home: &Home, text: &str, mode: u32) {
     home.write("vault/telegram", text);
     fs::set_permissions(home.path("vault/telegram"), Permissions::from_mode(mode)).unwrap();
 }
