@@ -19,7 +19,7 @@ use crate::ports::{
     Delivery, DeliveryKind, NewDelivery, Outgoing, Platform, Receipt, SendError, Settlement,
     StoreError,
 };
-use crate::turn::jitter;
+use crate::retry::{back_off, jitter};
 
 /// Deliveries on their way at once.
 const AT_ONCE: usize = 16;
@@ -66,7 +66,8 @@ impl Courier {
             tokio::select! {
                 Some(()) = under_way.next(), if !under_way.is_empty() => {}
                 () = self.engine.bells.outbox.notified() => {}
-                () = tokio::time::sleep(self.until_due(looked).await) => {}
+                // Beside what is under way: a message does not wait for this look to be sent.
+                () = async { tokio::time::sleep(self.until_due(looked).await).await } => {}
                 _ = stop.wait_for(|stop| *stop), if deadline.is_none() => {}
                 () = sleep_until(deadline) => {}
             }
@@ -105,7 +106,7 @@ impl Courier {
         let settlement = sending.await.unwrap_or_else(|_| {
             // A bug that one message meets ends its try and holds up no other chat.
             tracing::error!(delivery.id = %delivery.new.id, "a bug broke off the sending of a message; it is tried again");
-            let at = self.engine.clock.now() + back_off(delivery.attempts);
+            let at = self.engine.clock.now() + jitter(back_off(delivery.attempts));
             Some(Settlement::Retry { at, reason: "a bug".to_owned(), unknown: true })
         });
         let Some(settlement) = settlement else { return };
@@ -149,8 +150,8 @@ impl Courier {
         let reason = error.to_string();
         let (wait, unknown) = match error {
             SendError::RetryAfter(wait) => (wait, false),
-            SendError::Transient(_) => (back_off(attempts), false),
-            SendError::Unknown(_) => (back_off(attempts), true),
+            SendError::Transient(_) => (jitter(back_off(attempts)), false),
+            SendError::Unknown(_) => (jitter(back_off(attempts)), true),
             SendError::Rejected(reason) => return self.closed(delivery, &reason).await,
             SendError::Moved(to) => {
                 let from = &delivery.new.to;
@@ -206,7 +207,7 @@ impl Courier {
                 }
                 Err(error) => {
                     tracing::error!(delivery.id = %delivery.new.id, %error, "what became of a delivery cannot be stored; trying again");
-                    tokio::time::sleep(back_off(tries)).await;
+                    tokio::time::sleep(jitter(back_off(tries))).await;
                     tries += 1;
                 }
                 Ok(()) => return Ok(()),
@@ -233,11 +234,6 @@ enum Fact<'a> {
     Arrived(&'a Receipt),
     /// Its claim ends.
     Settled(&'a Settlement),
-}
-
-/// 1, 2, 4, … seconds, at most a minute.
-fn back_off(tries: u32) -> Duration {
-    jitter(Duration::from_secs(1_u64 << tries.min(6)).min(Duration::from_secs(60)))
 }
 
 async fn sleep_until(deadline: Option<tokio::time::Instant>) {

@@ -19,6 +19,7 @@ pub mod intake;
 pub mod memory;
 pub mod message;
 pub mod ports;
+mod retry;
 pub mod router;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

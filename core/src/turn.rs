@@ -17,8 +17,6 @@ pub(crate) mod run;
 mod steps;
 mod tools;
 
-pub(crate) use model::jitter;
-
 /// Model calls of one turn.
 pub const MAX_STEPS: u32 = 40;
 

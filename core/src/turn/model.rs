@@ -3,16 +3,12 @@
 
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
-use uuid::Uuid;
-
 use crate::ports::ModelError;
+use crate::retry::{LONGEST, back_off, jitter};
+use chrono::{DateTime, Utc};
 
 /// After this long of trying, people are told that it takes longer.
 pub(super) const TELL_AFTER: Duration = Duration::from_secs(20);
-
-/// The longest wait between two tries.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// What to do about an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +32,7 @@ pub(super) enum Remedy {
 pub(super) fn remedy(error: &ModelError, tries: u32, strict: bool) -> Remedy {
     match error {
         ModelError::Busy { retry_after, .. } => Remedy::Wait(jitter(
-            retry_after.map_or_else(|| back_off(tries), |asked| asked.min(LONGEST_WAIT)),
+            retry_after.map_or_else(|| back_off(tries), |asked| asked.min(LONGEST)),
         )),
         ModelError::Unreachable(_) | ModelError::Truncated(_) => {
             Remedy::Wait(jitter(back_off(tries)))
@@ -64,17 +60,6 @@ fn give_up(says: &str, reason: String) -> Remedy {
     Remedy::GiveUp { says: says.to_owned(), reason }
 }
 
-/// 1, 2, 4, … seconds, at most a minute.
-pub(super) fn back_off(tries: u32) -> Duration {
-    Duration::from_secs(1_u64 << tries.min(6)).min(LONGEST_WAIT)
-}
-
-/// Up to a quarter more, so that many who were refused together do not come back together.
-pub(crate) fn jitter(wait: Duration) -> Duration {
-    let random = u32::from(Uuid::new_v4().as_bytes()[0]);
-    wait + wait * random / (4 * 255)
-}
-
 /// Whether patience with an outage is at its end.
 pub(super) fn is_over(
     since: Option<DateTime<Utc>>,
@@ -92,12 +77,6 @@ pub(super) fn lasted(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Durati
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_back_off_doubles_up_to_a_minute() {
-        let waits: Vec<u64> = (0..9).map(|tries| back_off(tries).as_secs()).collect();
-        assert_eq!(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
-    }
 
     #[test]
     fn what_a_server_asks_to_wait_is_obeyed_up_to_a_minute() {
