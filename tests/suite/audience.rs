@@ -1,31 +1,12 @@
 //! Who may see and who may write, on the wire: what is private stays out of shared conversations,
 //! and nobody but the owner changes memory.
 
-use atlas_tests::harness::{Harness, OWNER};
+use atlas_tests::harness::OWNER;
 use atlas_tests::model::{Takes, call, say};
-use atlas_tests::telegram::{BOT_NAME, Chat, Draft, User};
+use atlas_tests::telegram::User;
 use serde_json::{Value, json};
 
-use crate::scene;
-
-const GUEST: i64 = 77;
-
-fn guest() -> User {
-    User::new(GUEST, "Ben")
-}
-
-/// The guest may talk in the group and in private.
-fn with_guest() -> Harness {
-    let mut scene = scene();
-    let token = "token = \"env:STAND_IN_TOKEN\"";
-    scene.config = scene.config.replace(token, &format!("{token}\nallow = [\"{GUEST}\"]"));
-    scene
-}
-
-fn mention(scene: &Harness, group: &Chat, who: &User, text: &str) {
-    let text = format!("{BOT_NAME} {text}");
-    scene.telegram.write(Draft::text(group, who, &text).mentioning(BOT_NAME));
-}
+use crate::guest::{GUEST, guest, mention, with_guest};
 
 fn add(text: &str) -> Value {
     json!({"target": "user", "operations": [{"action": "add", "content": text}]})

@@ -10,6 +10,7 @@ mod cases;
 mod commands;
 mod crowd;
 mod gone;
+mod guest;
 mod kill;
 mod left_over;
 mod memory;

@@ -1,29 +1,11 @@
 //! `/stop` at every moment: who may stop what, and what was said before it.
 
-use atlas_tests::harness::{Harness, OWNER};
+use atlas_tests::harness::OWNER;
 use atlas_tests::model::{Takes, say};
-use atlas_tests::telegram::{BOT_NAME, Chat, Draft, User};
+use atlas_tests::telegram::Draft;
 
+use crate::guest::{guest, mention, with_guest};
 use crate::scene;
-
-const GUEST: i64 = 77;
-
-fn guest() -> User {
-    User::new(GUEST, "Ben")
-}
-
-/// A scene in which the guest may talk.
-fn with_guest() -> Harness {
-    let mut scene = scene();
-    let token = "token = \"env:STAND_IN_TOKEN\"";
-    scene.config = scene.config.replace(token, &format!("{token}\nallow = [\"{GUEST}\"]"));
-    scene
-}
-
-fn mention(scene: &Harness, group: &Chat, who: &User, text: &str) {
-    let text = format!("{BOT_NAME} {text}");
-    scene.telegram.write(Draft::text(group, who, &text).mentioning(BOT_NAME));
-}
 
 #[test]
 fn what_was_said_before_it_while_nobody_listened_is_not_answered() {
