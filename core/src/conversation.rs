@@ -1,8 +1,8 @@
 //! Conversations at work: one actor for each that has something to do, and the sweep that wakes them.
 //!
 //! An actor claims its conversation in the store, so no other process runs it meanwhile; its mailbox
-//! is a bell. The sweep looks into the store at start, when rung and every few seconds: whatever was
-//! missed costs that long and no message.
+//! is a bell. What this process stores calls its conversation by name. The sweep looks into the store
+//! at start, when rung and every few seconds: whatever was missed costs that long and no message.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,6 +51,8 @@ struct Actor {
 struct State {
     /// The claim that it holds just now.
     claim: Option<Claim>,
+    /// Something came since it began its last look.
+    woken: bool,
     /// It looks for no more work: what comes now is for another actor.
     ended: bool,
     /// The home in which its bot or model is missing: nothing is tried again until there is another.
@@ -69,28 +71,50 @@ impl Conversations {
     pub async fn run(&self, mut stop: watch::Receiver<bool>) {
         let halt = stop.clone();
         while !*stop.borrow() {
-            let crowded = self.sweep(&halt).await.unwrap_or_else(|error| {
+            let mut crowded = self.sweep(&halt).await.unwrap_or_else(|error| {
                 tracing::error!(%error, "cannot look for open conversations; trying again in a few seconds");
                 false
             });
-            tokio::select! {
-                () = self.rung(crowded) => {}
-                () = tokio::time::sleep(SWEEP) => {}
-                _ = stop.wait_for(|stop| *stop) => {}
+            let next = tokio::time::Instant::now() + SWEEP;
+            loop {
+                tokio::select! {
+                    () = self.engine.bells.called.notified() => crowded |= self.answer(&halt),
+                    () = self.rung(crowded) => break,
+                    () = tokio::time::sleep_until(next) => break,
+                    _ = stop.wait_for(|stop| *stop) => break,
+                }
             }
         }
         self.wind_down().await;
     }
 
-    /// Waits for a ring after which a look is worth while. Where more waits than may be begun, each
-    /// look reads all of it: then not before a quarter of the places is free.
+    /// Waits for a ring after which a look is worth while. Where more waits than may be begun
+    /// (`crowded`), each look reads all of it: then not before a quarter of the places is free.
     async fn rung(&self, crowded: bool) {
+        let bells = &self.engine.bells;
         loop {
-            self.engine.bells.sweep.notified().await;
+            tokio::select! {
+                () = bells.sweep.notified() => {}
+                () = bells.room.notified(), if crowded => {}
+            }
             if !crowded || self.room() >= AT_ONCE / 4 {
                 return;
             }
         }
+    }
+
+    /// Sees to it that each conversation that was called has an actor. Whether one has to wait.
+    fn answer(&self, stop: &watch::Receiver<bool>) -> bool {
+        let mut room = self.room();
+        let mut crowded = false;
+        for id in self.engine.bells.calls() {
+            match self.wake(id, room > 0, stop) {
+                Woken::Started => room -= 1,
+                Woken::Full => crowded = true,
+                Woken::Rung | Woken::Blocked => {}
+            }
+        }
+        crowded
     }
 
     /// How many conversations more may be begun.
@@ -106,7 +130,8 @@ impl Conversations {
         self.reap();
         let mut room = self.room();
         for work in self.engine.store.open_work().await? {
-            if self.is_ours(&work) && self.wake(work.conversation, room > 0, stop) {
+            if self.is_ours(&work) && self.wake(work.conversation, room > 0, stop) == Woken::Started
+            {
                 room -= 1;
             }
         }
@@ -133,30 +158,32 @@ impl Conversations {
         lock(&self.actors)
     }
 
-    /// Rings a conversation's actor, or starts one if it may. Whether it started one.
+    /// Rings a conversation's actor, or starts one if it may.
     #[expect(
         clippy::disallowed_methods,
         reason = "an actor is a task, and this is where actors start"
     )]
-    fn wake(&self, id: ConversationId, may_start: bool, stop: &watch::Receiver<bool>) -> bool {
+    fn wake(&self, id: ConversationId, may_start: bool, stop: &watch::Receiver<bool>) -> Woken {
         let mut actors = self.lock();
         if let Some(actor) = actors.get(&id) {
-            if !actor.is_over() {
+            let mut state = lock(&actor.state);
+            if !state.ended && !actor.task.is_finished() {
+                state.woken = true;
                 self.engine.bells.conversation(id).notify_one();
-                return false;
+                return Woken::Rung;
             }
-            if lock(&actor.state).blocked.as_ref().is_some_and(|home| self.engine.is_home(home)) {
-                return false;
+            if state.blocked.as_ref().is_some_and(|home| self.engine.is_home(home)) {
+                return Woken::Blocked;
             }
         }
         if !may_start {
-            return false;
+            return Woken::Full;
         }
         let state = Arc::new(Mutex::new(State::default()));
         let (engine, its, stop) = (self.engine.clone(), state.clone(), stop.clone());
         let task = tokio::spawn(async move { live(&engine, id, &its, stop).await });
         actors.insert(id, Actor { task, state });
-        true
+        Woken::Started
     }
 
     /// Forgets actors that ended with nothing left to do. One that broke is kept in mind, so that a
@@ -217,8 +244,20 @@ fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The life of an actor: it works until nothing waits, and ends. Looking is the sweep's part, since
-/// only a look without a claim commits nothing and so wakes no other process.
+/// What became of a conversation that was woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Woken {
+    /// Its actor hears of it.
+    Rung,
+    /// It has an actor now.
+    Started,
+    /// It needs one, and no more may be begun now.
+    Full,
+    /// Its bot or model is missing.
+    Blocked,
+}
+
+/// The life of an actor: it works until nothing waits, and ends.
 async fn live(
     engine: &Engine,
     id: ConversationId,
@@ -226,19 +265,31 @@ async fn live(
     stop: watch::Receiver<bool>,
 ) {
     let bell = engine.bells.conversation(id);
-    let home = engine.home();
-    match work(engine, id, state, &bell, &stop).await {
-        Ok(Outcome::Blocked) => lock(state).blocked = Some(home),
-        Ok(Outcome::Elsewhere) => lock(state).ended = true,
-        Ok(_) | Err(StoreError::ClaimLost) => {
-            lock(state).ended = true;
-            // What came after the last look finds that this actor has ended.
-            engine.bells.sweep.notify_one();
+    loop {
+        let home = engine.home();
+        match work(engine, id, state, &bell, &stop).await {
+            Ok(Outcome::Blocked) => lock(state).blocked = Some(home),
+            Ok(Outcome::Worked | Outcome::Nothing) if !ends(state) => continue,
+            Ok(_) => lock(state).ended = true,
+            Err(StoreError::ClaimLost) => {
+                lock(state).ended = true;
+                engine.bells.sweep.notify_one();
+            }
+            Err(error) => {
+                tracing::error!(conversation.id = %id, %error, "a turn cannot go on; trying again in a few seconds");
+            }
         }
-        Err(error) => {
-            tracing::error!(conversation.id = %id, %error, "a turn cannot go on; trying again in a few seconds");
-        }
+        break;
     }
+    engine.bells.room.notify_one();
+}
+
+/// Ends an actor, unless something came since it began its last look. What comes later finds that it
+/// has ended.
+fn ends(state: &Mutex<State>) -> bool {
+    let mut state = lock(state);
+    state.ended = !state.woken;
+    state.ended
 }
 
 /// Claims the conversation and runs its turns until nothing waits.
@@ -256,12 +307,13 @@ async fn work(
     };
     let put = |claim| lock(state).claim = claim;
     put(Some(claim.clone()));
-    let mut claim = claim;
+    let (mut claim, mut again) = (claim, false);
     let result = loop {
-        let running = turn(engine, &claim, bell, stop.clone());
+        lock(state).woken = false;
+        let running = turn(engine, &claim, again, bell, stop.clone());
         match renewing(engine, &claim, running).await {
             // The next turn starts its own count of attempts.
-            Ok(Outcome::Worked) => claim.attempt = 1,
+            Ok(Outcome::Worked) => (claim.attempt, again) = (1, true),
             Ok(outcome) => break Ok(outcome),
             Err(error) => break Err(error),
         }

@@ -27,6 +27,9 @@ const AT_ONCE: usize = 16;
 /// How often the outbox is looked into without a ring.
 const SWEEP: Duration = Duration::from_secs(5);
 
+/// How long a look waits for something else to happen, and the least time between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// How long the outbox is drained when the process stops.
 const DRAIN: Duration = Duration::from_secs(10);
 
@@ -93,11 +96,13 @@ impl Courier {
         if !looked {
             return SWEEP;
         }
+        // Most often something else happens at once, and this look would be for nothing.
+        tokio::time::sleep(PAUSE).await;
         let (me, accounts) = (self.engine.presence.me(), self.engine.accounts());
         let next = self.engine.store.next_delivery(me, &accounts).await.ok().flatten();
         // What became due since the look is not to wait for the next sweep.
         let until = |at: DateTime<Utc>| (at - self.engine.clock.now()).to_std().unwrap_or_default();
-        next.map_or(SWEEP, |at| until(at).clamp(Duration::from_millis(20), SWEEP))
+        next.map_or(SWEEP, |at| until(at).min(SWEEP))
     }
 
     async fn carry(&self, delivery: Delivery) {

@@ -66,9 +66,8 @@ impl Intake {
             match &row.disposition {
                 Disposition::Turn { .. } => {
                     if let Some(id) = conversation {
-                        bells.conversation(*id).notify_one();
+                        bells.call(*id);
                     }
-                    bells.sweep.notify_one();
                 }
                 Disposition::Command { .. } => bells.commands.notify_one(),
                 _ => {}

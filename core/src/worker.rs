@@ -1,8 +1,8 @@
-//! Bells. A bell wakes and carries no data: what is to be done stands in the store, so that a lost
-//! ring costs a few seconds and never a message.
+//! Bells. A bell wakes and carries no data but, at most, which conversation it is for: what is to be
+//! done stands in the store, so that a lost ring costs a few seconds and never a message.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
@@ -13,6 +13,10 @@ use crate::ids::ConversationId;
 pub struct Bells {
     /// There may be work in some conversation.
     pub sweep: Notify,
+    /// There is work in the conversations that were called.
+    pub called: Notify,
+    /// A conversation's actor has ended: another may begin.
+    pub room: Notify,
     /// There may be something to deliver.
     pub outbox: Notify,
     /// There may be a command to answer.
@@ -22,26 +26,34 @@ pub struct Bells {
     /// Something was committed; whoever waits for a fact looks again.
     pub changed: Notify,
     conversations: Mutex<HashMap<ConversationId, Arc<Notify>>>,
+    calls: Mutex<Vec<ConversationId>>,
 }
 
 impl Bells {
     /// The bell of a conversation's actor.
     pub fn conversation(&self, id: ConversationId) -> Arc<Notify> {
-        let mut bells = self.conversations.lock().unwrap_or_else(PoisonError::into_inner);
-        bells.entry(id).or_default().clone()
+        lock(&self.conversations).entry(id).or_default().clone()
     }
 
     /// Forgets the bell of an actor that ended.
     pub fn forget(&self, id: ConversationId) {
-        self.conversations.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        lock(&self.conversations).remove(&id);
+    }
+
+    /// Something for a turn was stored in this conversation, by this process.
+    pub fn call(&self, id: ConversationId) {
+        lock(&self.calls).push(id);
+        self.called.notify_one();
+    }
+
+    /// The conversations that were called since the last time, the first first.
+    pub fn calls(&self) -> Vec<ConversationId> {
+        std::mem::take(&mut lock(&self.calls))
     }
 
     /// Rings all of them: another process has committed something.
     pub fn ring_all(&self) {
-        let bells: Vec<_> = {
-            let bells = self.conversations.lock().unwrap_or_else(PoisonError::into_inner);
-            bells.values().cloned().collect()
-        };
+        let bells: Vec<_> = lock(&self.conversations).values().cloned().collect();
         bells.iter().for_each(|bell| bell.notify_one());
         self.sweep.notify_one();
         self.outbox.notify_one();
@@ -49,6 +61,10 @@ impl Bells {
         self.typing.notify_one();
         self.changed.notify_waiters();
     }
+}
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

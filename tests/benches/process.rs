@@ -21,8 +21,8 @@ use atlas_core::event::{Addressed, ChatKind, Inbound, Sender};
 use atlas_core::ids::{ChatKey, ConversationId, PlatformMessage};
 use atlas_core::message::Body;
 use atlas_core::ports::{
-    Accepted, ConversationKey, ConversationSpec, Cut, Disposition, NewInbox, NewTurn, StepCommit,
-    Store, TurnEnd, TurnNotes,
+    Accepted, ConversationKey, ConversationSpec, Cut, Disposition, NewInbox, NewTurn, Opened,
+    StepCommit, Store, TurnEnd, TurnNotes,
 };
 use atlas_tests::bell::Bell;
 use atlas_tests::process::{Process, until};
@@ -165,7 +165,7 @@ async fn episode(store: &SqliteStore, to: &ConversationSpec, round: usize, messa
         notes: TurnNotes::default(),
         at,
     };
-    let (turn, first) = store.open_turn(&turn).await.expect("a turn");
+    let Opened { turn, message: first, .. } = store.open_turn(&turn).await.expect("a turn");
     let line = |n| Body::line(format!("Message {n}: the report is ready; three figures are new."));
     let step = StepCommit {
         claim: claim.clone(),

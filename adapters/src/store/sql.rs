@@ -78,6 +78,24 @@ pub(super) fn number(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
+/// An instant of a column, or what is wrong with it.
+pub(super) fn instant(micros: i64) -> Result<DateTime<Utc>, String> {
+    DateTime::from_timestamp_micros(micros).ok_or_else(|| format!("{micros} is no instant"))
+}
+
+/// JSON of a column, or what is wrong with it: where it breaks, never what stands there.
+pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| {
+        let (kind, at) = (error.classify(), error.column());
+        format!("its JSON cannot be read ({kind:?} error at column {at})")
+    })
+}
+
+/// What is wrong with a row.
+pub(super) fn bad(table: &str, id: impl Display, column: &str, why: impl Display) -> StoreError {
+    StoreError::Failed(format!("row {id} of table {table}: column {column}: {why}"))
+}
+
 /// A row, with the name it goes by in an error.
 pub(super) struct Record<'r> {
     row: &'r SqliteRow,
@@ -100,8 +118,7 @@ impl<'r> Record<'r> {
 
     /// What is wrong with the row.
     pub(super) fn bad(&self, column: &str, why: impl Display) -> StoreError {
-        let Self { table, id, .. } = self;
-        StoreError::Failed(format!("row {id} of table {table}: column {column}: {why}"))
+        bad(self.table, &self.id, column, why)
     }
 
     /// A column as it is.
@@ -149,9 +166,7 @@ impl<'r> Record<'r> {
     /// An instant that may be missing.
     pub(super) fn maybe_instant(&self, column: &str) -> Result<Option<DateTime<Utc>>, StoreError> {
         let Some(micros) = self.get::<Option<i64>>(column)? else { return Ok(None) };
-        DateTime::from_timestamp_micros(micros)
-            .map(Some)
-            .ok_or_else(|| self.bad(column, format!("{micros} is no instant")))
+        instant(micros).map(Some).map_err(|why| self.bad(column, why))
     }
 
     /// A word of one of core's enums.
@@ -171,10 +186,7 @@ impl<'r> Record<'r> {
         column: &str,
     ) -> Result<Option<T>, StoreError> {
         let Some(text) = self.get::<Option<&str>>(column)? else { return Ok(None) };
-        serde_json::from_str(text).map(Some).map_err(|error| {
-            let (kind, at) = (error.classify(), error.column());
-            self.bad(column, format!("its JSON cannot be read ({kind:?} error at column {at})"))
-        })
+        parse(text).map(Some).map_err(|why| self.bad(column, why))
     }
 }
 

@@ -15,6 +15,7 @@ mod health;
 mod memory;
 mod open;
 mod outbox;
+mod readers;
 mod turns;
 mod writer;
 
@@ -31,22 +32,21 @@ use atlas_core::ids::{
 use atlas_core::message::Message;
 use atlas_core::ports::{
     Accepted, Claim, Cut, Delivery, HistoryRow, Intended, Intent, IntentState, Loaded, NewDelivery,
-    NewInbox, NewIntent, NewTurn, OpenTurn, OpenWork, Pending, PendingCommand, Redeemed,
-    Settlement, Status, StepCommit, Store, StoreError,
+    NewInbox, NewIntent, NewTurn, OpenWork, Opened, Pending, PendingCommand, Redeemed, Settlement,
+    Status, StepCommit, Store, StoreError,
 };
 use chrono::{DateTime, Utc};
-use sqlx::SqlitePool;
 
 pub use open::OpenError;
 
-use error::store_error;
-use writer::Writer;
+use readers::Readers;
+use writer::{Manner, Writer};
 
 /// A home's database in one file. Clones share it.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     writer: Writer,
-    readers: SqlitePool,
+    readers: Readers,
 }
 
 impl SqliteStore {
@@ -77,7 +77,9 @@ impl Store for SqliteStore {
     ) -> Result<Vec<(BotName, BotId)>, StoreError> {
         let names = names.to_vec();
         self.writer
-            .write(move |writer| Box::pin(async move { bots::take_up(writer, &names, at).await }))
+            .write(Manner::WHOLE, move |writer| {
+                Box::pin(async move { bots::take_up(writer, &names, at).await })
+            })
             .await
     }
 
@@ -93,7 +95,9 @@ impl Store for SqliteStore {
     ) -> Result<(), StoreError> {
         let code_hash = code_hash.to_owned();
         self.writer
-            .write(move |writer| Box::pin(bots::offer_pairing(writer, code_hash, at, expires)))
+            .write(Manner::WHOLE, move |writer| {
+                Box::pin(bots::offer_pairing(writer, code_hash, at, expires))
+            })
             .await
     }
 
@@ -105,7 +109,9 @@ impl Store for SqliteStore {
     ) -> Result<Redeemed, StoreError> {
         let (code_hash, person) = (code_hash.to_owned(), person.clone());
         self.writer
-            .write(move |writer| Box::pin(bots::redeem_pairing(writer, code_hash, person, at)))
+            .write(Manner::WHOLE, move |writer| {
+                Box::pin(bots::redeem_pairing(writer, code_hash, person, at))
+            })
             .await
     }
 
@@ -116,14 +122,18 @@ impl Store for SqliteStore {
     async fn found_strict_roles(&self, signer: &str, at: DateTime<Utc>) -> Result<(), StoreError> {
         let signer = signer.to_owned();
         self.writer
-            .write(move |writer| Box::pin(bots::found_strict_roles(writer, signer, at)))
+            .write(Manner::WHOLE, move |writer| {
+                Box::pin(bots::found_strict_roles(writer, signer, at))
+            })
             .await
     }
 
     async fn accept(&self, events: &[NewInbox]) -> Result<Vec<Accepted>, StoreError> {
         let events = events.to_vec();
         self.writer
-            .write(move |writer| Box::pin(async move { accept::accept(writer, &events).await }))
+            .write(Manner::WHOLE, move |writer| {
+                Box::pin(async move { accept::accept(writer, &events).await })
+            })
             .await
     }
 
@@ -140,7 +150,7 @@ impl Store for SqliteStore {
     ) -> Result<bool, StoreError> {
         let answers = answers.to_vec();
         self.writer
-            .write(move |writer| {
+            .write(Manner::WHOLE, move |writer| {
                 Box::pin(async move { commands::settle(writer, inbox, &answers, stop, at).await })
             })
             .await
@@ -162,14 +172,16 @@ impl Store for SqliteStore {
     ) -> Result<Option<Claim>, StoreError> {
         let holder = holder.clone();
         self.writer
-            .write(move |writer| Box::pin(claims::claim(writer, conversation, holder, until)))
+            .write(Manner::STATEMENT_AGAIN, move |writer| {
+                Box::pin(claims::claim(writer, conversation, holder, until))
+            })
             .await
     }
 
     async fn renew(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
         let claim = claim.clone();
         self.writer
-            .write(move |writer| {
+            .write(Manner::STATEMENT_AGAIN, move |writer| {
                 Box::pin(async move { claims::renew(writer, &claim, until).await })
             })
             .await
@@ -178,7 +190,7 @@ impl Store for SqliteStore {
     async fn release(&self, claim: &Claim, clean: bool) -> Result<(), StoreError> {
         let claim = claim.clone();
         self.writer
-            .write(move |writer| {
+            .write(Manner::STATEMENT_AGAIN, move |writer| {
                 Box::pin(async move { claims::release(writer, &claim, clean).await })
             })
             .await
@@ -190,7 +202,7 @@ impl Store for SqliteStore {
 
     async fn free(&self, dead: &HolderId) -> Result<(), StoreError> {
         let dead = dead.clone();
-        self.writer.write(move |writer| Box::pin(claims::free(writer, dead))).await
+        self.writer.write(Manner::AGAIN, move |writer| Box::pin(claims::free(writer, dead))).await
     }
 
     async fn load(&self, conversation: ConversationId) -> Result<Loaded, StoreError> {
@@ -205,19 +217,21 @@ impl Store for SqliteStore {
         conversations::stop_requested(&self.readers, conversation).await
     }
 
-    async fn open_turn(&self, turn: &NewTurn) -> Result<(OpenTurn, Message), StoreError> {
+    async fn open_turn(&self, turn: &NewTurn) -> Result<Opened, StoreError> {
         let turn = turn.clone();
-        self.writer.write(move |writer| Box::pin(turns::open(writer, turn))).await
+        self.writer.write(Manner::AGAIN, move |writer| Box::pin(turns::open(writer, turn))).await
     }
 
     async fn commit_step(&self, step: &StepCommit) -> Result<Vec<Message>, StoreError> {
         let step = step.clone();
-        self.writer.write(move |writer| Box::pin(turns::commit_step(writer, step))).await
+        self.writer
+            .write(Manner::WHOLE, move |writer| Box::pin(turns::commit_step(writer, step)))
+            .await
     }
 
     async fn cut(&self, cut: &Cut) -> Result<(), StoreError> {
         let cut = cut.clone();
-        self.writer.write(move |writer| Box::pin(turns::cut(writer, cut))).await
+        self.writer.write(Manner::WHOLE, move |writer| Box::pin(turns::cut(writer, cut))).await
     }
 
     async fn status(&self, conversation: ConversationId) -> Result<Status, StoreError> {
@@ -239,7 +253,7 @@ impl Store for SqliteStore {
     ) -> Result<(), StoreError> {
         let deliveries = deliveries.to_vec();
         self.writer
-            .write(move |writer| {
+            .write(Manner::WHOLE, move |writer| {
                 Box::pin(async move { outbox::insert(writer, &deliveries, at).await })
             })
             .await
@@ -254,7 +268,7 @@ impl Store for SqliteStore {
     ) -> Result<Vec<Delivery>, StoreError> {
         let (holder, accounts) = (holder.clone(), accounts.to_vec());
         self.writer
-            .write(move |writer| {
+            .write(Manner::STATEMENT, move |writer| {
                 Box::pin(async move { outbox::claim(writer, holder, &accounts, now, limit).await })
             })
             .await
@@ -266,7 +280,11 @@ impl Store for SqliteStore {
         fence: Fence,
         at: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        self.writer.write(move |writer| Box::pin(outbox::attempting(writer, id, fence, at))).await
+        self.writer
+            .write(Manner::STATEMENT, move |writer| {
+                Box::pin(outbox::attempting(writer, id, fence, at))
+            })
+            .await
     }
 
     async fn part_sent(
@@ -277,7 +295,9 @@ impl Store for SqliteStore {
     ) -> Result<(), StoreError> {
         let message = message.clone();
         self.writer
-            .write(move |writer| Box::pin(outbox::part_sent(writer, id, fence, message)))
+            .write(Manner::STATEMENT, move |writer| {
+                Box::pin(outbox::part_sent(writer, id, fence, message))
+            })
             .await
     }
 
@@ -289,8 +309,16 @@ impl Store for SqliteStore {
         at: DateTime<Utc>,
     ) -> Result<(), StoreError> {
         let settlement = settlement.clone();
+        let manner = match settlement {
+            // Its parts are stored: whoever finds it open has nothing to send, and closes it.
+            Settlement::Sent => Manner::STATEMENT_AGAIN,
+            Settlement::Retry { .. } | Settlement::GivenBack => Manner::STATEMENT,
+            Settlement::Closed { .. } => Manner::WHOLE,
+        };
         self.writer
-            .write(move |writer| Box::pin(outbox::settle(writer, id, fence, settlement, at)))
+            .write(manner, move |writer| {
+                Box::pin(outbox::settle(writer, id, fence, settlement, at))
+            })
             .await
     }
 
@@ -311,7 +339,7 @@ impl Store for SqliteStore {
     ) -> Result<Vec<Delivery>, StoreError> {
         let (holder, chats, account) = (holder.clone(), chats.to_vec(), account.clone());
         self.writer
-            .write(move |writer| {
+            .write(Manner::WHOLE, move |writer| {
                 Box::pin(async move {
                     outbox::claim_left_over(writer, holder, &chats, &account, now).await
                 })
@@ -334,7 +362,7 @@ impl Store for SqliteStore {
     ) -> Result<(), StoreError> {
         let (account, from, to) = (account.clone(), from.clone(), to.clone());
         self.writer
-            .write(move |writer| {
+            .write(Manner::WHOLE, move |writer| {
                 Box::pin(async move { chats::move_chat(writer, &account, &from, &to).await })
             })
             .await
@@ -342,7 +370,9 @@ impl Store for SqliteStore {
 
     async fn intend(&self, intent: &NewIntent) -> Result<Intended, StoreError> {
         let intent = intent.clone();
-        self.writer.write(move |writer| Box::pin(memory::intend(writer, intent))).await
+        self.writer
+            .write(Manner::WHOLE, move |writer| Box::pin(memory::intend(writer, intent)))
+            .await
     }
 
     async fn intent(&self, key: &str) -> Result<Option<Intent>, StoreError> {
@@ -363,7 +393,9 @@ impl Store for SqliteStore {
         let before = before.map(ToOwned::to_owned);
         let (after, reply) = (after.to_owned(), reply.to_owned());
         self.writer
-            .write(move |writer| Box::pin(memory::redo(writer, id, before, after, reply)))
+            .write(Manner::WHOLE, move |writer| {
+                Box::pin(memory::redo(writer, id, before, after, reply))
+            })
             .await
     }
 
@@ -375,7 +407,7 @@ impl Store for SqliteStore {
     ) -> Result<(), StoreError> {
         let history = history.to_vec();
         self.writer
-            .write(move |writer| {
+            .write(Manner::WHOLE, move |writer| {
                 Box::pin(async move { memory::settle(writer, id, state, &history).await })
             })
             .await
@@ -384,7 +416,9 @@ impl Store for SqliteStore {
     async fn record_history(&self, rows: &[HistoryRow]) -> Result<(), StoreError> {
         let rows = rows.to_vec();
         self.writer
-            .write(move |writer| Box::pin(async move { memory::record(writer, &rows).await }))
+            .write(Manner::WHOLE, move |writer| {
+                Box::pin(async move { memory::record(writer, &rows).await })
+            })
             .await
     }
 
@@ -397,13 +431,11 @@ impl Store for SqliteStore {
     }
 
     async fn check(&self) -> Result<(), StoreError> {
-        let written = self.writer.write(|writer| Box::pin(health::probe(writer))).await?;
-        let read: i64 = sqlx::query_scalar(health::PROBE)
-            .fetch_one(&self.readers)
-            .await
-            .map_err(store_error)?;
-        if read < written {
-            return Err(StoreError::Failed(format!("{written} was written, and {read} read back")));
+        let written =
+            self.writer.write(Manner::WHOLE, |writer| Box::pin(health::probe(writer))).await?;
+        let read: Option<i64> = self.readers.value(sqlx::query(health::PROBE)).await?;
+        if read.is_none_or(|read| read < written) {
+            return Err(StoreError::Failed(format!("{written} was written and not read back")));
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::future::join_all;
 use sha2::{Digest, Sha256};
 
 use crate::audience::{Audience, SharedMemory};
@@ -76,9 +77,11 @@ pub async fn documents(
     shared: SharedMemory,
     shown: &Shown,
 ) -> Result<Vec<Part>, FileError> {
+    let levels = levels::loaded(bot, audience, shared);
+    let texts = join_all(levels.iter().map(|level| files.read(&level.path))).await;
     let mut found = Vec::new();
-    for level in levels::loaded(bot, audience, shared) {
-        let text = match files.read(&level.path).await {
+    for (level, text) in levels.into_iter().zip(texts) {
+        let text = match text {
             Ok(FileState::Text(text)) => Found::Text(Some(text)),
             Ok(FileState::Missing) => Found::Text(None),
             Err(error @ FileError::BadPath(_)) => return Err(error),

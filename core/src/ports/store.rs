@@ -118,7 +118,7 @@ pub trait Store: Send + Sync + 'static {
     async fn stop_requested(&self, conversation: ConversationId) -> Result<bool, StoreError>;
     /// Opens a turn and takes its rows. A request to stop that came before is taken back, unless it
     /// came after all that is taken.
-    async fn open_turn(&self, turn: &NewTurn) -> Result<(OpenTurn, Message), StoreError>;
+    async fn open_turn(&self, turn: &NewTurn) -> Result<Opened, StoreError>;
     /// Commits a step. Sets the count of attempts back.
     async fn commit_step(&self, step: &StepCommit) -> Result<Vec<Message>, StoreError>;
     /// Closes the open episode and begins the next one.

@@ -247,7 +247,7 @@ impl Store for Intents {
         not_of_memory()
     }
 
-    async fn open_turn(&self, _turn: &NewTurn) -> Result<(OpenTurn, Message), StoreError> {
+    async fn open_turn(&self, _turn: &NewTurn) -> Result<Opened, StoreError> {
         not_of_memory()
     }
 

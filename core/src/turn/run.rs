@@ -49,6 +49,8 @@ pub(crate) struct Driver<'a> {
     pub(super) bot: Bot,
     pub(super) model: Arc<dyn ModelClient>,
     pub(super) system: Arc<str>,
+    /// The model's server wants strict roles.
+    pub(super) strict_roles: bool,
     pub(super) loaded: Loaded,
     /// When this process took the turn up.
     pub(super) taken_up: DateTime<Utc>,
@@ -60,7 +62,8 @@ pub(crate) struct Driver<'a> {
     pub(super) keep: Keep,
 }
 
-/// Finishes the open turn of a claimed conversation, or opens one and finishes it.
+/// Finishes the open turn of a claimed conversation, or opens one and finishes it. `again`: this process
+/// has finished a turn in this claim, so none stands open.
 ///
 /// # Errors
 ///
@@ -68,12 +71,22 @@ pub(crate) struct Driver<'a> {
 pub(crate) async fn turn(
     engine: &Engine,
     claim: &Claim,
+    again: bool,
     bell: &Notify,
     stop: watch::Receiver<bool>,
 ) -> Result<Outcome, StoreError> {
     let home = engine.home();
-    let loaded = engine.store.load(claim.conversation).await?;
-    let pending = engine.store.pending(claim.conversation).await?;
+    let (store, id) = (&engine.store, claim.conversation);
+    let (loaded, pending) = if again {
+        let pending = store.pending(id).await?;
+        if opening(engine, &pending, &home).is_none() {
+            return Ok(Outcome::Nothing);
+        }
+        (store.load(id).await?, pending)
+    } else {
+        // Side by side: what is stored between the two looks rings for another one.
+        tokio::try_join!(store.load(id), store.pending(id))?
+    };
     let resumed = loaded.turn.is_some();
     let opens = if resumed { None } else { opening(engine, &pending, &home) };
     if !resumed && opens.is_none() {
@@ -87,8 +100,13 @@ pub(crate) async fn turn(
         tracing::error!(model = %bot.model, "a conversation waits for a model that is not configured");
         return Ok(Outcome::Blocked);
     };
-    let system = instructions(&*engine.files, &bot, loaded.audience).await.map_err(unread)?;
-    let (system, keep) = (Arc::from(system), Keep::Quarter);
+    let signer = &model.info().signer;
+    let (system, strict_roles) = tokio::join!(
+        instructions(&*engine.files, &bot, loaded.audience),
+        engine.store.strict_roles(signer),
+    );
+    let (system, keep) = (Arc::from(system.map_err(unread)?), Keep::Quarter);
+    let strict_roles = model.info().strict_roles || strict_roles?;
     let mut driver = Driver {
         engine,
         claim,
@@ -98,6 +116,7 @@ pub(crate) async fn turn(
         bot,
         model,
         system,
+        strict_roles,
         loaded,
         resumed,
         taken_up: engine.clock.now(),
@@ -137,12 +156,11 @@ impl Driver<'_> {
             notes,
             at: self.engine.clock.now(),
         };
-        let (open, message) = self.engine.store.open_turn(&turn).await?;
-        self.loaded.turn = Some(open);
-        self.loaded.messages.push(message);
+        let opened = self.engine.store.open_turn(&turn).await?;
+        self.loaded.turn = Some(opened.turn);
+        self.loaded.messages.push(opened.message);
         // What was stopped before anybody took it up opens a turn that ends at once.
-        let store = &self.engine.store;
-        self.loaded.stop_requested = store.stop_requested(self.claim.conversation).await?;
+        self.loaded.stop_requested = opened.stop_requested;
         self.engine.bells.typing.notify_one();
         Ok(())
     }

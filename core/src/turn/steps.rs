@@ -33,7 +33,7 @@ enum Waited<T> {
 impl Driver<'_> {
     /// Asks the model once, and commits what it says.
     pub(super) async fn ask(&mut self) -> Result<(), StoreError> {
-        let request = self.request().await?;
+        let request = self.request();
         let model = self.model.clone();
         let left = self.time_left();
         let mut deaf = |_| ();
@@ -58,17 +58,14 @@ impl Driver<'_> {
         }
     }
 
-    async fn request(&self) -> Result<ModelRequest, StoreError> {
-        let info = self.model.info();
-        let strict_roles =
-            info.strict_roles || self.engine.store.strict_roles(&info.signer).await?;
-        Ok(ModelRequest {
+    fn request(&self) -> ModelRequest {
+        ModelRequest {
             system: self.system.clone(),
             tools: self.engine.tools.specs(),
             messages: mend(self.loaded.messages.iter().map(|message| &message.body)),
-            strict_roles,
+            strict_roles: self.strict_roles,
             cache_key: format!("atlas-{}", self.claim.conversation),
-        })
+        }
     }
 
     /// The rest of the turn's time.
@@ -164,6 +161,7 @@ impl Driver<'_> {
             Remedy::Wait(wait) => wait,
             Remedy::Strict => {
                 let (signer, now) = (&self.model.info().signer, self.engine.clock.now());
+                self.strict_roles = true;
                 return self.engine.store.found_strict_roles(signer, now).await;
             }
             Remedy::Cut => {

@@ -326,6 +326,7 @@ impl Story {
             notes: TurnNotes::default(),
             at: second(10),
         };
-        Ok(self.store.open_turn(&turn).await?)
+        let opened = self.store.open_turn(&turn).await?;
+        Ok((opened.turn, opened.message))
     }
 }

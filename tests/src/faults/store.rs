@@ -144,7 +144,7 @@ impl Store for PlannedStore {
         self.pass("stop_requested", self.inner.stop_requested(conversation)).await
     }
 
-    async fn open_turn(&self, turn: &NewTurn) -> Result<(OpenTurn, Message), StoreError> {
+    async fn open_turn(&self, turn: &NewTurn) -> Result<Opened, StoreError> {
         self.pass("open_turn", self.inner.open_turn(turn)).await
     }
 

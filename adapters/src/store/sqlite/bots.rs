@@ -3,9 +3,10 @@
 use atlas_core::ids::{BotId, BotName, Person};
 use atlas_core::ports::{Redeemed, StoreError};
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::{SqliteConnection, SqlitePool};
+use sqlx::SqliteConnection;
 
 use super::error::store_error;
+use super::readers::Readers;
 use crate::store::sql::{Record, micros};
 
 /// Wrong codes within an hour after which the sender is not listened to.
@@ -36,11 +37,10 @@ pub(super) async fn take_up(
     Ok(bots)
 }
 
-pub(super) async fn owners(readers: &SqlitePool) -> Result<Vec<Person>, StoreError> {
-    let rows = sqlx::query("SELECT platform, person FROM owners ORDER BY since, platform, person")
-        .fetch_all(readers)
-        .await
-        .map_err(store_error)?;
+pub(super) async fn owners(readers: &Readers) -> Result<Vec<Person>, StoreError> {
+    let rows = readers
+        .all(sqlx::query("SELECT platform, person FROM owners ORDER BY since, platform, person"))
+        .await?;
     rows.iter()
         .enumerate()
         .map(|(place, row)| {
@@ -129,14 +129,9 @@ async fn wrong_tries(
     Ok(counts.first().copied().unwrap_or_default())
 }
 
-pub(super) async fn strict_roles(readers: &SqlitePool, signer: &str) -> Result<bool, StoreError> {
-    let found: Option<i64> =
-        sqlx::query_scalar("SELECT strict_roles FROM models WHERE signer = $1")
-            .bind(signer.to_owned())
-            .fetch_optional(readers)
-            .await
-            .map_err(store_error)?;
-    Ok(found == Some(1))
+pub(super) async fn strict_roles(readers: &Readers, signer: &str) -> Result<bool, StoreError> {
+    let query = sqlx::query("SELECT strict_roles FROM models WHERE signer = $1").bind(signer);
+    Ok(readers.value(query).await? == Some(1_i64))
 }
 
 pub(super) async fn found_strict_roles(

@@ -2,9 +2,10 @@
 
 use atlas_core::ids::{AccountId, BotId, ChatKey, PlatformChat};
 use atlas_core::ports::StoreError;
-use sqlx::{SqliteConnection, SqlitePool};
+use sqlx::SqliteConnection;
 
 use super::error::store_error;
+use super::readers::Readers;
 use crate::store::sql::Record;
 
 /// A terminal comes last: what is sent to one that is closed is read only when it opens again.
@@ -14,14 +15,10 @@ WHERE bot_id = $1 AND owner_wrote_at IS NOT NULL
 ORDER BY platform = 'terminal', owner_wrote_at DESC LIMIT 1";
 
 pub(super) async fn private_place(
-    readers: &SqlitePool,
+    readers: &Readers,
     bot: BotId,
 ) -> Result<Option<ChatKey>, StoreError> {
-    let row = sqlx::query(PRIVATE_PLACE)
-        .bind(bot.0)
-        .fetch_optional(readers)
-        .await
-        .map_err(store_error)?;
+    let row = readers.first(sqlx::query(PRIVATE_PLACE).bind(bot.0)).await?;
     row.as_ref().map(|row| Record::new(row, "chats")?.place()).transpose()
 }
 
@@ -32,13 +29,9 @@ SELECT NOT EXISTS (
     AND (kind IN ('turn', 'command') OR turn_id IS NOT NULL)
 ) AND NOT EXISTS (SELECT 1 FROM outbox WHERE account = $1 AND chat = $2 AND open = 1)";
 
-pub(super) async fn is_quiet(readers: &SqlitePool, place: &ChatKey) -> Result<bool, StoreError> {
-    sqlx::query_scalar(IS_QUIET)
-        .bind(place.account.as_str().to_owned())
-        .bind(place.chat.as_str().to_owned())
-        .fetch_one(readers)
-        .await
-        .map_err(store_error)
+pub(super) async fn is_quiet(readers: &Readers, place: &ChatKey) -> Result<bool, StoreError> {
+    let query = sqlx::query(IS_QUIET).bind(place.account.as_str()).bind(place.chat.as_str());
+    Ok(readers.value(query).await?.unwrap_or(true))
 }
 
 /// The conversation, the chat's row, and everything that is still to be done go along.

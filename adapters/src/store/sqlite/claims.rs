@@ -3,9 +3,10 @@
 use atlas_core::ids::{ConversationId, Fence, HolderId};
 use atlas_core::ports::{Claim, OpenWork, StoreError};
 use chrono::{DateTime, Utc};
-use sqlx::{SqliteConnection, SqlitePool};
+use sqlx::SqliteConnection;
 
 use super::error::store_error;
+use super::readers::Readers;
 use crate::store::sql::{Record, micros};
 
 /// CROSS JOIN, since `SQLite` keeps its order: the little that is to be done comes first.
@@ -22,8 +23,8 @@ LEFT JOIN inbox w ON w.conversation_id = c.id
     AND w.open = 1 AND w.turn_id IS NULL AND w.kind = 'turn'
 ORDER BY c.id";
 
-pub(super) async fn open_work(readers: &SqlitePool) -> Result<Vec<OpenWork>, StoreError> {
-    let rows = sqlx::query(OPEN_WORK).fetch_all(readers).await.map_err(store_error)?;
+pub(super) async fn open_work(readers: &Readers) -> Result<Vec<OpenWork>, StoreError> {
+    let rows = readers.all(sqlx::query(OPEN_WORK)).await?;
     let mut work: Vec<OpenWork> = Vec::new();
     for row in &rows {
         let row = Record::new(row, "conversations")?;
@@ -130,9 +131,8 @@ pub(super) const HOLDERS: &str = "\
 SELECT holder FROM conversations WHERE holder IS NOT NULL
 UNION SELECT holder FROM outbox WHERE holder IS NOT NULL";
 
-pub(super) async fn holders(readers: &SqlitePool) -> Result<Vec<HolderId>, StoreError> {
-    let holders: Vec<String> =
-        sqlx::query_scalar(HOLDERS).fetch_all(readers).await.map_err(store_error)?;
+pub(super) async fn holders(readers: &Readers) -> Result<Vec<HolderId>, StoreError> {
+    let holders = readers.values(sqlx::query(HOLDERS)).await?;
     Ok(holders.into_iter().map(HolderId).collect())
 }
 

@@ -3,18 +3,19 @@
 use atlas_core::ids::{BotId, ConversationId, InboxId};
 use atlas_core::ports::{NewDelivery, PendingCommand, StoreError};
 use chrono::{DateTime, Utc};
-use sqlx::{SqliteConnection, SqlitePool};
+use sqlx::SqliteConnection;
 
 use super::error::store_error;
 use super::outbox;
+use super::readers::Readers;
 use crate::store::sql::{Record, micros};
 
 pub(super) const PENDING: &str = "\
 SELECT id, accepted_by, conversation_id, bot_id, account, chat, standing, inbound
 FROM inbox WHERE open = 1 AND kind = 'command' ORDER BY id";
 
-pub(super) async fn pending(readers: &SqlitePool) -> Result<Vec<PendingCommand>, StoreError> {
-    let rows = sqlx::query(PENDING).fetch_all(readers).await.map_err(store_error)?;
+pub(super) async fn pending(readers: &Readers) -> Result<Vec<PendingCommand>, StoreError> {
+    let rows = readers.all(sqlx::query(PENDING)).await?;
     rows.iter()
         .map(|row| {
             let row = Record::new(row, "inbox")?;

@@ -8,51 +8,30 @@ use atlas_core::ports::{
     ConversationKey, Loaded, OpenTurn, Pending, PendingWhat, Status, StoreError,
 };
 use sqlx::sqlite::SqliteRow;
-use sqlx::{SqliteConnection, SqlitePool};
 
-use super::error::store_error;
-use crate::store::sql::Record;
+use super::readers::Readers;
+use crate::store::sql::{Record, bad, instant, parse};
 
-pub(super) const HEAD: &str = "\
+/// One row, whose last column is the open episode, each message as an array of its columns: hundreds of
+/// rows would each be a message between two threads.
+pub(super) const LOAD: &str = "\
 SELECT c.id, c.bot_id, c.account, c.chat, c.audience, c.stop_requested,
-    e.first_seq, e.counted, e.counted_to, t.id AS turn_id, t.standing, t.opened_at, t.notes
+    e.first_seq, e.counted, e.counted_to, t.id AS turn_id, t.standing, t.opened_at, t.notes,
+    (SELECT json_group_array(json_array(seq, turn_id, at, body)) FROM (
+        SELECT seq, turn_id, at, body FROM messages
+        WHERE bot_id = c.bot_id AND conversation_id = c.id AND seq >= e.first_seq ORDER BY seq
+    )) AS messages
 FROM conversations c
 JOIN episodes e ON e.conversation_id = c.id AND e.closed_at IS NULL
 LEFT JOIN turns t ON t.conversation_id = c.id AND t.ended_at IS NULL
 WHERE c.id = $1";
 
-pub(super) const MESSAGES: &str = "\
-SELECT seq AS id, turn_id, at, body FROM messages
-WHERE bot_id = $1 AND conversation_id = $2 AND seq >= $3 ORDER BY seq";
-
 pub(super) async fn load(
-    readers: &SqlitePool,
+    readers: &Readers,
     conversation: ConversationId,
 ) -> Result<Loaded, StoreError> {
-    // One snapshot for both questions. Dropped at the end, since there is nothing to commit.
-    let mut snapshot = readers.begin().await.map_err(store_error)?;
-    let mut loaded = head(&mut snapshot, conversation).await?;
-    let rows = sqlx::query(MESSAGES)
-        .bind(loaded.bot.0)
-        .bind(conversation.0)
-        .bind(loaded.episode_from.0)
-        .fetch_all(&mut *snapshot)
-        .await
-        .map_err(store_error)?;
-    loaded.messages = rows.iter().map(message).collect::<Result<_, _>>()?;
-    Ok(loaded)
-}
-
-async fn head(
-    snapshot: &mut SqliteConnection,
-    conversation: ConversationId,
-) -> Result<Loaded, StoreError> {
-    let row = sqlx::query(HEAD)
-        .bind(conversation.0)
-        .fetch_optional(snapshot)
-        .await
-        .map_err(store_error)?
-        .ok_or_else(|| unknown(conversation))?;
+    let query = sqlx::query(LOAD).bind(conversation.0);
+    let row = readers.first(query).await?.ok_or_else(|| unknown(conversation))?;
     let row = Record::new(&row, "conversations")?;
     let place = row.place()?;
     let key = if place.chat.as_str().is_empty() {
@@ -67,7 +46,7 @@ async fn head(
         key,
         audience: row.word("audience")?,
         episode_from: Seq(row.get("first_seq")?),
-        messages: Vec::new(),
+        messages: messages(&row)?,
         turn: open_turn(&row)?,
         counted: row.maybe_json("counted")?.zip(counted_to),
         stop_requested: row.get("stop_requested")?,
@@ -84,14 +63,14 @@ fn open_turn(row: &Record<'_>) -> Result<Option<OpenTurn>, StoreError> {
     }))
 }
 
-fn message(row: &SqliteRow) -> Result<Message, StoreError> {
-    let row = Record::new(row, "messages")?;
-    Ok(Message {
-        seq: Seq(row.get("id")?),
-        turn: row.get::<Option<i64>>("turn_id")?.map(TurnId),
-        at: row.instant("at")?,
-        body: row.json("body")?,
-    })
+fn messages(row: &Record<'_>) -> Result<Vec<Message>, StoreError> {
+    let columns: Vec<(i64, Option<i64>, i64, String)> = row.json("messages")?;
+    let message = |(seq, turn, at, body): (i64, Option<i64>, i64, String)| {
+        let at = instant(at).map_err(|why| bad("messages", seq, "at", why))?;
+        let body = parse(&body).map_err(|why| bad("messages", seq, "body", why))?;
+        Ok(Message { seq: Seq(seq), turn: turn.map(TurnId), at, body })
+    };
+    columns.into_iter().map(message).collect()
 }
 
 fn unknown(conversation: ConversationId) -> StoreError {
@@ -105,11 +84,10 @@ WHERE conversation_id = $1 AND open = 1 AND turn_id IS NULL AND kind <> 'command
 ORDER BY id";
 
 pub(super) async fn pending(
-    readers: &SqlitePool,
+    readers: &Readers,
     conversation: ConversationId,
 ) -> Result<Vec<Pending>, StoreError> {
-    let rows =
-        sqlx::query(PENDING).bind(conversation.0).fetch_all(readers).await.map_err(store_error)?;
+    let rows = readers.all(sqlx::query(PENDING).bind(conversation.0)).await?;
     let waiting = rows.iter().map(pending_row).collect::<Result<_, _>>()?;
     Ok(in_order(waiting))
 }
@@ -171,16 +149,14 @@ fn in_order(waiting: Vec<Pending>) -> Vec<Pending> {
     ordered
 }
 
+pub(super) const STOP_REQUESTED: &str = "SELECT stop_requested FROM conversations WHERE id = $1";
+
 pub(super) async fn stop_requested(
-    readers: &SqlitePool,
+    readers: &Readers,
     conversation: ConversationId,
 ) -> Result<bool, StoreError> {
-    sqlx::query_scalar("SELECT stop_requested FROM conversations WHERE id = $1")
-        .bind(conversation.0)
-        .fetch_optional(readers)
-        .await
-        .map_err(store_error)?
-        .ok_or_else(|| unknown(conversation))
+    let query = sqlx::query(STOP_REQUESTED).bind(conversation.0);
+    readers.value(query).await?.ok_or_else(|| unknown(conversation))
 }
 
 pub(super) const STATUS: &str = "\
@@ -194,15 +170,11 @@ JOIN episodes e ON e.conversation_id = c.id AND e.closed_at IS NULL
 WHERE c.id = $1";
 
 pub(super) async fn status(
-    readers: &SqlitePool,
+    readers: &Readers,
     conversation: ConversationId,
 ) -> Result<Status, StoreError> {
-    let row = sqlx::query(STATUS)
-        .bind(conversation.0)
-        .fetch_optional(readers)
-        .await
-        .map_err(store_error)?
-        .ok_or_else(|| unknown(conversation))?;
+    let query = sqlx::query(STATUS).bind(conversation.0);
+    let row = readers.first(query).await?.ok_or_else(|| unknown(conversation))?;
     let row = Record::new(&row, "conversations")?;
     Ok(Status {
         messages: row.count("said")?,
@@ -223,8 +195,8 @@ WHERE open = 1 AND turn_id IS NOT NULL AND kind = 'turn' AND EXISTS (
 )
 ORDER BY account, chat";
 
-pub(super) async fn places_at_work(readers: &SqlitePool) -> Result<Vec<ChatKey>, StoreError> {
-    let rows = sqlx::query(PLACES_AT_WORK).fetch_all(readers).await.map_err(store_error)?;
+pub(super) async fn places_at_work(readers: &Readers) -> Result<Vec<ChatKey>, StoreError> {
+    let rows = readers.all(sqlx::query(PLACES_AT_WORK)).await?;
     rows.iter().map(|row| Record::named(row, "inbox", "of an open turn").place()).collect()
 }
 

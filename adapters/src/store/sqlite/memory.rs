@@ -3,11 +3,12 @@
 use atlas_core::ids::{BotId, ConversationId, Fence, IntentId};
 use atlas_core::ports::{Claim, HistoryRow, Intended, Intent, IntentState, NewIntent, StoreError};
 use serde::{Deserialize, Serialize};
+use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{SqliteConnection, SqlitePool};
 
 use super::claims;
 use super::error::store_error;
+use super::readers::Readers;
 use crate::store::sql::{Record, Word, json, micros};
 
 /// A claim as its column holds it.
@@ -98,8 +99,8 @@ fn intent_row(row: &SqliteRow) -> Result<Intent, StoreError> {
     Ok(Intent { id: IntentId(row.get("id")?), new, state: row.word("state")? })
 }
 
-pub(super) async fn intent(readers: &SqlitePool, key: &str) -> Result<Option<Intent>, StoreError> {
-    let row = sqlx::query(BY_KEY).bind(key).fetch_optional(readers).await.map_err(store_error)?;
+pub(super) async fn intent(readers: &Readers, key: &str) -> Result<Option<Intent>, StoreError> {
+    let row = readers.first(sqlx::query(BY_KEY).bind(key)).await?;
     row.as_ref().map(intent_row).transpose()
 }
 
@@ -112,14 +113,14 @@ SELECT id, key, bot_id, conversation_id, claim, path, origin, state, at, reply, 
 FROM memory_intents WHERE state = 'open' AND path = $1 ORDER BY id";
 
 pub(super) async fn open_intents(
-    readers: &SqlitePool,
+    readers: &Readers,
     path: Option<&str>,
 ) -> Result<Vec<Intent>, StoreError> {
     let query = match path {
         Some(path) => sqlx::query(OPEN_OF_FILE).bind(path),
         None => sqlx::query(OPEN),
     };
-    let rows = query.fetch_all(readers).await.map_err(store_error)?;
+    let rows = readers.all(query).await?;
     rows.iter().map(intent_row).collect()
 }
 
@@ -204,16 +205,12 @@ SELECT id, bot_id, conversation_id, path, origin, at, before, after
 FROM memory_history WHERE path = $1 ORDER BY id DESC LIMIT $2";
 
 pub(super) async fn history(
-    readers: &SqlitePool,
+    readers: &Readers,
     path: &str,
     limit: usize,
 ) -> Result<Vec<HistoryRow>, StoreError> {
-    let rows = sqlx::query(HISTORY)
-        .bind(path)
-        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-        .fetch_all(readers)
-        .await
-        .map_err(store_error)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = readers.all(sqlx::query(HISTORY).bind(path).bind(limit)).await?;
     rows.iter()
         .map(|row| {
             let row = Record::new(row, "memory_history")?;

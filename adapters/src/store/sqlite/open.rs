@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::migrate::Migrator;
-use sqlx::pool::PoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, Row, SqliteConnection, SqlitePool};
+use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 use thiserror::Error;
 
 use super::error::{is_busy, is_no_access, is_no_database};
+use super::readers::Readers;
 
 /// The schema, step by step. Each runs once in the life of a home.
 static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
@@ -20,9 +20,6 @@ const APPLICATION_ID: i64 = 1_098_148_961;
 
 /// How long one process waits for another that writes.
 const BUSY: Duration = Duration::from_secs(5);
-
-/// Connections that read. Each is a thread and a page cache, made when it is first needed.
-const READERS: u32 = 3;
 
 /// Why the database could not be opened, and what to do about it.
 #[derive(Debug, Error)]
@@ -91,15 +88,12 @@ pub enum OpenError {
 /// The connection that writes, the options to make it again, and the pool that reads.
 pub(super) async fn open(
     path: &Path,
-) -> Result<(SqliteConnection, SqliteConnectOptions, SqlitePool), OpenError> {
+) -> Result<(SqliteConnection, SqliteConnectOptions, Readers), OpenError> {
     make_file(path).await?;
     let writing = options(path).journal_mode(SqliteJournalMode::Wal);
     let mut writer = connect(&writing).await.map_err(|error| classify(path, &error))?;
     take_up(path, &mut writer).await?;
-    let readers = PoolOptions::new()
-        .max_connections(READERS)
-        .test_before_acquire(false)
-        .connect_lazy_with(options(path).pragma("query_only", "ON"));
+    let readers = Readers::new(options(path).pragma("query_only", "ON"));
     Ok((writer, writing, readers))
 }
 

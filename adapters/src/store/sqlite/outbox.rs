@@ -8,11 +8,20 @@ use atlas_core::ids::{
 };
 use atlas_core::ports::{Delivery, NewDelivery, Settlement, StoreError};
 use chrono::{DateTime, Utc};
+use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{SqliteConnection, SqlitePool};
 
 use super::error::store_error;
+use super::readers::Readers;
 use crate::store::sql::{Record, Word, json, micros};
+
+/// `$1`: the deliveries, each as its columns.
+pub(super) const INSERT: &str = "\
+INSERT INTO outbox (id, account, chat, kind, silent, conversation_id, created_at, due_at, text)
+SELECT unhex(d.value ->> 0), d.value ->> 1, d.value ->> 2, d.value ->> 3, d.value ->> 4,
+    d.value ->> 5, $2, $2, d.value ->> 6
+FROM json_each($1) d WHERE true
+ON CONFLICT (id) DO NOTHING";
 
 /// Puts messages at the end of their lines, each once.
 pub(super) async fn insert(
@@ -20,24 +29,30 @@ pub(super) async fn insert(
     deliveries: &[NewDelivery],
     at: DateTime<Utc>,
 ) -> Result<(), StoreError> {
-    for new in deliveries {
-        sqlx::query(
-            "INSERT INTO outbox (id, account, chat, kind, silent, conversation_id, created_at, \
-             due_at, text) VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8) \
-             ON CONFLICT (id) DO NOTHING",
+    if deliveries.is_empty() {
+        return Ok(());
+    }
+    let columns = |new: &NewDelivery| {
+        let conversation = new.conversation.map(|conversation| conversation.0);
+        let (to, kind) = (&new.to, new.kind.word());
+        let id = new.id.0.simple().to_string();
+        (
+            id,
+            to.account.as_str().to_owned(),
+            to.chat.as_str().to_owned(),
+            kind,
+            new.silent,
+            conversation,
+            new.text.clone(),
         )
-        .bind(new.id.0)
-        .bind(new.to.account.as_str())
-        .bind(new.to.chat.as_str())
-        .bind(new.kind.word())
-        .bind(new.silent)
-        .bind(new.conversation.map(|conversation| conversation.0))
+    };
+    let rows: Vec<_> = deliveries.iter().map(columns).collect();
+    sqlx::query(INSERT)
+        .bind(json(&rows)?)
         .bind(micros(at))
-        .bind(&*new.text)
-        .execute(&mut *connection)
+        .execute(connection)
         .await
         .map_err(store_error)?;
-    }
     Ok(())
 }
 
@@ -242,17 +257,13 @@ SELECT min(line.due_at) FROM (
 WHERE line.holder IS NULL";
 
 pub(super) async fn next(
-    readers: &SqlitePool,
+    readers: &Readers,
     holder: &HolderId,
     accounts: &[AccountId],
 ) -> Result<Option<DateTime<Utc>>, StoreError> {
-    let due: Option<i64> = sqlx::query_scalar(NEXT)
-        .bind(json(accounts)?)
-        .bind(holder.as_str().to_owned())
-        .fetch_one(readers)
-        .await
-        .map_err(store_error)?;
-    Ok(due.and_then(DateTime::from_timestamp_micros))
+    let query = sqlx::query(NEXT).bind(json(accounts)?).bind(holder.as_str());
+    let due: Option<Option<i64>> = readers.value(query).await?;
+    Ok(due.flatten().and_then(DateTime::from_timestamp_micros))
 }
 
 /// Whole lines, whether due or not, except where somebody is sending one of them.
@@ -293,13 +304,9 @@ pub(super) const CHATS: &str =
     "SELECT DISTINCT chat FROM outbox WHERE open = 1 AND account = $1 ORDER BY chat";
 
 pub(super) async fn chats(
-    readers: &SqlitePool,
+    readers: &Readers,
     account: &AccountId,
 ) -> Result<Vec<PlatformChat>, StoreError> {
-    let chats: Vec<String> = sqlx::query_scalar(CHATS)
-        .bind(account.as_str())
-        .fetch_all(readers)
-        .await
-        .map_err(store_error)?;
+    let chats: Vec<String> = readers.values(sqlx::query(CHATS).bind(account.as_str())).await?;
     Ok(chats.into_iter().map(PlatformChat).collect())
 }

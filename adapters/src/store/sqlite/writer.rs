@@ -4,15 +4,25 @@
 //! of the disk, whoever shares it. Each use case has a savepoint, so that one that fails undoes
 //! nothing of the others. Answers are given after the commit, never before. A use case whose caller
 //! is gone meanwhile is done all the same.
+//!
+//! What is answered is on the disk, except where a use case says that it can be done again
+//! ([`Manner::synced`]): a process that is killed loses nothing of that either, a power cut takes it
+//! back, and the next commit that is synced carries it along.
+//!
+//! Each order to `SQLite` is a trip to the connection's thread and back, which costs more than most
+//! statements: so what stands between two use cases of a group is one order, and a use case of one
+//! statement that is alone needs none around it.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 
 use atlas_core::ports::StoreError;
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
-use tracing::warn;
+use tracing::{error, warn};
 
 use super::error::store_error;
 
@@ -21,6 +31,27 @@ const GROUP: usize = 128;
 
 /// What the work of a use case comes to.
 pub(super) type Work<'c, T> = BoxFuture<'c, Result<T, StoreError>>;
+
+/// How a use case is to be committed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Manner {
+    /// On the disk before it is answered. Not needed where nobody outside is told of it and whoever
+    /// finds it gone does the same again: a claim, an opened turn.
+    synced: bool,
+    /// It is one statement, and so a transaction by itself.
+    single: bool,
+}
+
+impl Manner {
+    /// Any use case.
+    pub(super) const WHOLE: Self = Self { synced: true, single: false };
+    /// One statement.
+    pub(super) const STATEMENT: Self = Self { synced: true, single: true };
+    /// What can be done again.
+    pub(super) const AGAIN: Self = Self { synced: false, single: false };
+    /// One statement that can be done again.
+    pub(super) const STATEMENT_AGAIN: Self = Self { synced: false, single: true };
+}
 
 /// The way to the task that writes.
 #[derive(Clone)]
@@ -36,7 +67,7 @@ impl fmt::Debug for Writer {
 
 enum Order {
     /// Within a transaction.
-    Write(Box<dyn Job>),
+    Write(Manner, Box<dyn Job>),
     /// On the same connection, outside of any.
     Read(Box<dyn Job>),
     Close(oneshot::Sender<()>),
@@ -87,7 +118,7 @@ impl Writer {
     /// Starts the task that owns `connection`. `options` make a new one where it is lost.
     pub(super) fn start(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
         let (queue, orders) = mpsc::unbounded_channel();
-        let desk = Desk { connection: Some(connection), options };
+        let desk = Desk { line: Some(Line::new(connection)), options };
         #[expect(
             clippy::disallowed_methods,
             reason = "the connection that writes belongs to the store, which lives as long as its \
@@ -98,12 +129,12 @@ impl Writer {
     }
 
     /// Does `work` in a transaction, alone or with others.
-    pub(super) async fn write<T, F>(&self, work: F) -> Result<T, StoreError>
+    pub(super) async fn write<T, F>(&self, manner: Manner, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
     {
-        self.order(work, Order::Write).await
+        self.order(work, |job| Order::Write(manner, job)).await
     }
 
     /// Asks something that only this connection can tell.
@@ -115,7 +146,11 @@ impl Writer {
         self.order(work, Order::Read).await
     }
 
-    async fn order<T, F>(&self, work: F, order: fn(Box<dyn Job>) -> Order) -> Result<T, StoreError>
+    async fn order<T, F>(
+        &self,
+        work: F,
+        order: impl FnOnce(Box<dyn Job>) -> Order,
+    ) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
@@ -139,8 +174,32 @@ impl Writer {
 
 /// The task's own: the connection, and how to get another.
 struct Desk {
-    connection: Option<SqliteConnection>,
+    line: Option<Line>,
     options: SqliteConnectOptions,
+}
+
+/// An open connection.
+struct Line {
+    connection: SqliteConnection,
+    /// Whether it syncs at a commit, as a new one does.
+    syncs: bool,
+}
+
+/// Use cases that share a transaction.
+#[derive(Default)]
+struct Group {
+    jobs: Vec<Box<dyn Job>>,
+    synced: bool,
+    /// It is one statement.
+    single: bool,
+}
+
+impl Group {
+    fn push(&mut self, manner: Manner, job: Box<dyn Job>) {
+        self.single = manner.single && self.jobs.is_empty();
+        self.synced |= manner.synced;
+        self.jobs.push(job);
+    }
 }
 
 impl Desk {
@@ -148,10 +207,10 @@ impl Desk {
         let mut closers = Vec::new();
         let mut waiting = Vec::with_capacity(GROUP);
         while orders.recv_many(&mut waiting, GROUP).await > 0 {
-            let mut group = Vec::with_capacity(waiting.len());
+            let mut group = Group::default();
             for order in waiting.drain(..) {
                 match order {
-                    Order::Write(job) => group.push(job),
+                    Order::Write(manner, job) => group.push(manner, job),
                     Order::Read(job) => self.read(job).await,
                     Order::Close(done) => {
                         orders.close();
@@ -161,8 +220,8 @@ impl Desk {
             }
             self.write(group).await;
         }
-        if let Some(connection) = self.connection.take()
-            && let Err(error) = connection.close().await
+        if let Some(line) = self.line.take()
+            && let Err(error) = line.connection.close().await
         {
             warn!("the database was not closed cleanly, which loses nothing: {error}");
         }
@@ -172,67 +231,122 @@ impl Desk {
     }
 
     /// The connection; a new one where the last was given up.
-    async fn connected(&mut self) -> Result<&mut SqliteConnection, StoreError> {
-        let connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => self.options.connect().await.map_err(store_error)?,
+    async fn connected(&mut self) -> Result<&mut Line, StoreError> {
+        let line = match self.line.take() {
+            Some(line) => line,
+            None => Line::new(self.options.connect().await.map_err(store_error)?),
         };
-        Ok(self.connection.insert(connection))
+        Ok(self.line.insert(line))
     }
 
     async fn read(&mut self, mut job: Box<dyn Job>) {
         let kept = match self.connected().await {
-            Ok(connection) => job.run(connection).await,
+            Ok(line) => guarded(&mut *job, &mut line.connection).await,
             Err(error) => Err(error),
         };
         if matches!(kept, Err(StoreError::Unwritable(_))) {
-            self.connection = None;
+            self.line = None;
         }
         job.answer(kept);
     }
 
-    async fn write(&mut self, mut group: Vec<Box<dyn Job>>) {
-        if group.is_empty() {
+    async fn write(&mut self, mut group: Group) {
+        if group.jobs.is_empty() {
             return;
         }
         let kept = match self.connected().await {
-            Ok(connection) => {
-                let kept = transaction(connection, &mut group).await;
-                if kept.is_err() && execute(connection, "ROLLBACK").await.is_err() {
-                    // SQLite rolled back by itself, or the connection is of no use: a new one is
-                    // right in both cases.
-                    self.connection = None;
+            Ok(line) => {
+                let kept = line.commit(&mut group).await;
+                if let Err(error) = &kept
+                    && !line.takes_back(group.single, error).await
+                {
+                    self.line = None;
                 }
                 kept
             }
             Err(error) => Err(error),
         };
-        for job in group {
+        for job in group.jobs {
             job.answer(kept.clone());
         }
     }
 }
 
-/// Runs the group and commits. An error says that nothing was kept of any of them.
-async fn transaction(
-    connection: &mut SqliteConnection,
-    group: &mut [Box<dyn Job>],
-) -> Result<(), StoreError> {
-    execute(connection, "BEGIN IMMEDIATE").await?;
-    if let [job] = group {
-        job.run(connection).await?;
-    } else {
-        for job in &mut *group {
-            execute(connection, "SAVEPOINT use_case").await?;
-            let end = match job.run(connection).await {
-                Ok(()) => "RELEASE use_case",
-                Err(StoreError::Unwritable(why)) => return Err(StoreError::Unwritable(why)),
-                Err(_) => "ROLLBACK TO use_case; RELEASE use_case",
-            };
-            execute(connection, end).await?;
-        }
+impl Line {
+    fn new(connection: SqliteConnection) -> Self {
+        Self { connection, syncs: true }
     }
-    execute(connection, "COMMIT").await
+
+    /// Runs the group and commits. An error says that nothing was kept of any of them.
+    async fn commit(&mut self, group: &mut Group) -> Result<(), StoreError> {
+        if group.single
+            && let [job] = &mut *group.jobs
+        {
+            if let Some(level) = self.level(group.synced) {
+                execute(&mut self.connection, level).await?;
+            }
+            self.syncs = group.synced;
+            return guarded(&mut **job, &mut self.connection).await;
+        }
+        let begin = match (self.level(group.synced), group.jobs.len()) {
+            (None, 1) => "BEGIN IMMEDIATE",
+            (None, _) => "BEGIN IMMEDIATE; SAVEPOINT use_case",
+            (Some(FULL), 1) => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
+            (Some(FULL), _) => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE; SAVEPOINT use_case",
+            (Some(_), 1) => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
+            (Some(_), _) => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; SAVEPOINT use_case",
+        };
+        execute(&mut self.connection, begin).await?;
+        self.syncs = group.synced;
+        self.transaction(&mut group.jobs).await
+    }
+
+    /// The order that makes commits sync, or not. None where they do as they should.
+    fn level(&self, synced: bool) -> Option<&'static str> {
+        (self.syncs != synced).then_some(if synced { FULL } else { NORMAL })
+    }
+
+    /// Runs what is begun, and commits.
+    async fn transaction(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+        let connection = &mut self.connection;
+        if let [job] = jobs {
+            guarded(&mut **job, connection).await?;
+            return execute(connection, "COMMIT").await;
+        }
+        let mut left = jobs.len();
+        for job in jobs {
+            left -= 1;
+            let next = match (guarded(&mut **job, connection).await, left) {
+                (Ok(()), 0) => "RELEASE use_case; COMMIT",
+                (Ok(()), _) => "RELEASE use_case; SAVEPOINT use_case",
+                (Err(StoreError::Unwritable(why)), _) => return Err(StoreError::Unwritable(why)),
+                (Err(_), 0) => "ROLLBACK TO use_case; RELEASE use_case; COMMIT",
+                (Err(_), _) => "ROLLBACK TO use_case; RELEASE use_case; SAVEPOINT use_case",
+            };
+            execute(connection, next).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes back what a group that failed has begun. False where `SQLite` rolled back by itself, or
+    /// the connection is of no use: a new one is right in both cases.
+    async fn takes_back(&mut self, single: bool, error: &StoreError) -> bool {
+        if single {
+            return !matches!(error, StoreError::Unwritable(_));
+        }
+        execute(&mut self.connection, "ROLLBACK").await.is_ok()
+    }
+}
+
+const FULL: &str = "PRAGMA synchronous = FULL";
+const NORMAL: &str = "PRAGMA synchronous = NORMAL";
+
+/// Runs a use case. A bug that one of them meets ends that one: the others keep their database.
+async fn guarded(job: &mut dyn Job, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    AssertUnwindSafe(job.run(connection)).catch_unwind().await.unwrap_or_else(|_| {
+        error!("a bug broke off a use case of the database; nothing of it was kept");
+        Err(StoreError::Failed("a bug broke it off".to_owned()))
+    })
 }
 
 async fn execute(connection: &mut SqliteConnection, sql: &'static str) -> Result<(), StoreError> {

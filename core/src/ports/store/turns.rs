@@ -129,6 +129,17 @@ pub struct NewTurn {
     pub at: DateTime<Utc>,
 }
 
+/// A turn that was opened.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The turn.
+    pub turn: OpenTurn,
+    /// Its first message.
+    pub message: Message,
+    /// It is to stop at once: what it took was stopped while it waited.
+    pub stop_requested: bool,
+}
+
 /// One finished step, committed whole.
 #[derive(Clone, Debug)]
 pub struct StepCommit {
