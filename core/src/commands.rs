@@ -12,7 +12,7 @@ use crate::access::{Action, Standing, may_stop};
 use crate::conversation::compaction;
 use crate::engine::Engine;
 use crate::event::Inbound;
-use crate::ids::DeliveryId;
+use crate::ids::{DeliveryId, Seq};
 use crate::ports::{DeliveryKind, NewDelivery, PendingCommand, PendingWhat, Status, StoreError};
 
 /// How often the store is looked into without a ring.
@@ -103,7 +103,7 @@ impl Commands {
 
     /// What a command to stop finds. The store does it, when the command is settled.
     async fn stopped(&self, command: &PendingCommand) -> Result<&'static str, StoreError> {
-        let loaded = self.engine.store.load(command.conversation).await?;
+        let loaded = self.engine.store.load(command.conversation, Seq(i64::MAX)).await?;
         let waiting = self.engine.store.pending(command.conversation).await?;
         let may = |of: Standing| may_stop(command.standing, of);
         let waits = waiting.iter().any(|row| {

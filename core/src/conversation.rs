@@ -19,6 +19,7 @@ use crate::ports::{Claim, OpenWork, StoreError};
 use crate::turn::run::{Outcome, turn};
 
 pub mod compaction;
+pub mod kept;
 pub mod transcript;
 
 /// How often the store is looked into without a ring.
@@ -269,7 +270,7 @@ async fn live(
         let home = engine.home();
         match work(engine, id, state, &bell, &stop).await {
             Ok(Outcome::Blocked) => lock(state).blocked = Some(home),
-            Ok(Outcome::Worked | Outcome::Nothing) if !ends(state) => continue,
+            Ok(Outcome::Emptied | Outcome::Nothing) if !ends(state) => continue,
             Ok(_) => lock(state).ended = true,
             Err(StoreError::ClaimLost) => {
                 lock(state).ended = true;
@@ -314,6 +315,7 @@ async fn work(
         match renewing(engine, &claim, running).await {
             // The next turn starts its own count of attempts.
             Ok(Outcome::Worked) => (claim.attempt, again) = (1, true),
+            Ok(Outcome::Emptied) if lock(state).woken => (claim.attempt, again) = (1, true),
             Ok(outcome) => break Ok(outcome),
             Err(error) => break Err(error),
         }

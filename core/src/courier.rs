@@ -14,7 +14,7 @@ use futures_util::{FutureExt, StreamExt};
 use tokio::sync::watch;
 
 use crate::engine::Engine;
-use crate::ids::{ChatKey, DeliveryId};
+use crate::ids::{ChatKey, DeliveryId, Seq};
 use crate::ports::{
     Delivery, DeliveryKind, NewDelivery, Outgoing, Platform, Receipt, SendError, Settlement,
     StoreError,
@@ -194,7 +194,8 @@ impl Courier {
 
     /// The owner's private chat, unless it is the very place that cannot be reached.
     async fn elsewhere(&self, delivery: &Delivery) -> Option<ChatKey> {
-        let loaded = self.engine.store.load(delivery.new.conversation?).await.ok()?;
+        let loaded =
+            self.engine.store.load(delivery.new.conversation?, Seq(i64::MAX)).await.ok()?;
         let place = self.engine.store.private_place(loaded.bot).await.ok()??;
         (place != delivery.new.to).then_some(place)
     }

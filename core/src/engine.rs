@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use crate::conversation::kept::Kept;
 use crate::home::Home;
 use crate::ids::{AccountId, HolderId, ModelName};
 use crate::ports::{Clock, MemoryFiles, ModelClient, Platform, Presence, Store};
 use crate::tools::Toolbox;
+use crate::turn::learned::Learned;
 use crate::worker::Bells;
 
 /// What this process answers for.
@@ -42,6 +44,10 @@ pub struct Engine {
     pub serves: Serves,
     /// The bells.
     pub bells: Arc<Bells>,
+    /// Transcripts that were at work a moment ago.
+    pub kept: Kept,
+    /// What was found out about models.
+    pub learned: Learned,
 }
 
 impl Engine {

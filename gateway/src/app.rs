@@ -9,6 +9,7 @@ use std::sync::Arc;
 use atlas_adapters::memory_fs::DiskFiles;
 use atlas_adapters::terminal::{Printer, Terminal};
 use atlas_config::Config;
+use atlas_core::conversation::kept::Kept;
 use atlas_core::engine::{Engine, Serves};
 use atlas_core::home::Home;
 use atlas_core::ids::{AccountId, BotName, ModelName};
@@ -17,6 +18,7 @@ use atlas_core::memory::MemoryWriter;
 use atlas_core::ports::{Clock, MemoryFiles, ModelClient, Platform, Source, Store};
 use atlas_core::tools::Toolbox;
 use atlas_core::tools::memory::MemoryTool;
+use atlas_core::turn::learned::Learned;
 use atlas_core::worker::Bells;
 use tokio::sync::watch;
 
@@ -115,6 +117,8 @@ impl App {
             home,
             serves: if terminal.is_some() { Serves::Terminal } else { Serves::Home },
             bells: Arc::new(Bells::default()),
+            kept: Kept::default(),
+            learned: Learned::default(),
         });
         let intake = Arc::new(Intake::new(engine.clone()));
         Ok(Self { engine, intake, terminal, sources, writer, presence, _lock: lock, _home: sender })

@@ -13,6 +13,7 @@ use atlas_adapters::memory_fs::DiskFiles;
 use atlas_adapters::store::SqliteStore;
 use atlas_core::bot::Bot;
 use atlas_core::conversation::Conversations;
+use atlas_core::conversation::kept::Kept;
 use atlas_core::courier::Courier;
 use atlas_core::engine::{Engine, Serves};
 use atlas_core::event::{Addressed, ChatKind, Envelope, Event, Inbound, Sender};
@@ -23,9 +24,11 @@ use atlas_core::ports::{Outgoing, Platform, Presence, Store, SystemClock};
 use atlas_core::router::{Allow, Answer, Route, Router};
 use atlas_core::testing::{EchoModel, RecordingPlatform};
 use atlas_core::tools::Toolbox;
+use atlas_core::turn::learned::Learned;
 use atlas_core::worker::Bells;
 use chrono::DateTime;
 use criterion::{Criterion, criterion_group, criterion_main};
+use futures_util::future::join_all;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -92,9 +95,13 @@ impl Bench {
         self.next += MANY;
         self.runtime.block_on(async {
             let begun = Instant::now();
-            for number in first..first + MANY {
-                let event = event(1_000 + number % MANY, number);
-                self.intake.accept(vec![event]).await.expect("stored");
+            // Each comes by itself, as from people who do not wait for each other.
+            let accepted = join_all(
+                (first..first + MANY)
+                    .map(|number| self.intake.accept(vec![event(1_000 + number % MANY, number)])),
+            );
+            for stored in accepted.await {
+                stored.expect("stored");
             }
             for _ in 0..MANY {
                 self.sent.recv().await.expect("an answer");
@@ -142,6 +149,8 @@ async fn engine(folder: &Path) -> (Arc<Engine>, UnboundedReceiver<Outgoing>) {
         home: watch::channel(Arc::new(home)).1,
         serves: Serves::Home,
         bells: Arc::new(Bells::default()),
+        kept: Kept::default(),
+        learned: Learned::default(),
     };
     (Arc::new(engine), sent)
 }

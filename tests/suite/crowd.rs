@@ -11,6 +11,7 @@ use atlas_adapters::memory_fs::DiskFiles;
 use atlas_adapters::store::SqliteStore;
 use atlas_core::bot::Bot;
 use atlas_core::conversation::Conversations;
+use atlas_core::conversation::kept::Kept;
 use atlas_core::courier::Courier;
 use atlas_core::engine::{Engine, Serves};
 use atlas_core::event::{Addressed, ChatKind, Envelope, Event, Inbound, Sender};
@@ -24,6 +25,7 @@ use atlas_core::ports::{
 use atlas_core::router::{Allow, Answer, Route, Router};
 use atlas_core::testing::{EchoModel, RecordingPlatform};
 use atlas_core::tools::Toolbox;
+use atlas_core::turn::learned::Learned;
 use atlas_core::worker::Bells;
 use chrono::DateTime;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -107,6 +109,8 @@ async fn engine(folder: &Path, model: Arc<Counting>) -> (Arc<Engine>, UnboundedR
         home: watch::channel(Arc::new(home)).1,
         serves: Serves::Home,
         bells: Arc::new(Bells::default()),
+        kept: Kept::default(),
+        learned: Learned::default(),
     };
     (Arc::new(engine), sent)
 }

@@ -12,6 +12,7 @@ mod commands;
 mod conversations;
 mod error;
 mod health;
+mod line;
 mod memory;
 mod open;
 mod outbox;
@@ -27,7 +28,7 @@ use std::path::Path;
 use async_trait::async_trait;
 use atlas_core::ids::{
     AccountId, BotId, BotName, ChatKey, ConversationId, DeliveryId, Fence, HolderId, InboxId,
-    IntentId, Person, PlatformChat, PlatformMessage,
+    IntentId, Person, PlatformChat, PlatformMessage, Seq,
 };
 use atlas_core::message::Message;
 use atlas_core::ports::{
@@ -51,14 +52,16 @@ pub struct SqliteStore {
 
 impl SqliteStore {
     /// Opens the database, makes it where there is none, and brings its schema up to date. Takes a
-    /// few milliseconds, however much is in it. Needs a tokio runtime, which it must not outlive.
+    /// few milliseconds, however much is in it.
     ///
     /// # Errors
     ///
     /// [`OpenError`], each with what to do about it. Nothing of an existing file was changed.
     pub async fn open(path: &Path) -> Result<Self, OpenError> {
         let (connection, options, readers) = open::open(path).await?;
-        Ok(Self { writer: Writer::start(connection, options), readers })
+        let writer = Writer::start(connection, options);
+        let writer = writer.map_err(|why| OpenError::other(path, &why))?;
+        Ok(Self { writer, readers })
     }
 
     /// Finishes what was begun and closes the file. Calls that come later fail.
@@ -205,8 +208,8 @@ impl Store for SqliteStore {
         self.writer.write(Manner::AGAIN, move |writer| Box::pin(claims::free(writer, dead))).await
     }
 
-    async fn load(&self, conversation: ConversationId) -> Result<Loaded, StoreError> {
-        conversations::load(&self.readers, conversation).await
+    async fn load(&self, conversation: ConversationId, known: Seq) -> Result<Loaded, StoreError> {
+        conversations::load(&self.readers, conversation, known).await
     }
 
     async fn pending(&self, conversation: ConversationId) -> Result<Vec<Pending>, StoreError> {

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::ids::{
     AccountId, BotId, BotName, ChatKey, ConversationId, DeliveryId, Fence, HolderId, InboxId,
-    IntentId, Person, PlatformChat, PlatformMessage,
+    IntentId, Person, PlatformChat, PlatformMessage, Seq,
 };
 use crate::message::Message;
 
@@ -110,8 +110,9 @@ pub trait Store: Send + Sync + 'static {
     async fn holders(&self) -> Result<Vec<HolderId>, StoreError>;
     /// Frees everything that a dead process holds. Its unsettled deliveries become unknown ones.
     async fn free(&self, dead: &HolderId) -> Result<(), StoreError>;
-    /// The conversation as it stands.
-    async fn load(&self, conversation: ConversationId) -> Result<Loaded, StoreError>;
+    /// The conversation as it stands, with the open episode's messages after `known` (0: all of
+    /// them).
+    async fn load(&self, conversation: ConversationId, known: Seq) -> Result<Loaded, StoreError>;
     /// What waits in it: in a chat by the platform's order, between chats by time of storing.
     async fn pending(&self, conversation: ConversationId) -> Result<Vec<Pending>, StoreError>;
     /// Whether somebody asked to stop the open turn.

@@ -235,7 +235,7 @@ impl Store for Intents {
         not_of_memory()
     }
 
-    async fn load(&self, _conversation: ConversationId) -> Result<Loaded, StoreError> {
+    async fn load(&self, _conversation: ConversationId, _known: Seq) -> Result<Loaded, StoreError> {
         not_of_memory()
     }
 

@@ -11,9 +11,10 @@ use tokio::sync::{Notify, watch};
 use crate::audience::SharedMemory;
 use crate::bot::Bot;
 use crate::conversation::compaction::{self, Keep};
+use crate::conversation::kept::{joined, known};
 use crate::engine::Engine;
 use crate::home::Home;
-use crate::ids::{ChatKey, DeliveryId, InboxId};
+use crate::ids::{ChatKey, DeliveryId, InboxId, Seq};
 use crate::instructions::instructions;
 use crate::memory::documents::{Shown, documents};
 use crate::message::{Body, Part};
@@ -29,6 +30,8 @@ use crate::turn::{Step, Turn, next};
 pub(crate) enum Outcome {
     /// A turn was finished; there may be another.
     Worked,
+    /// A turn was finished, and had taken all that waited when it last looked.
+    Emptied,
     /// Nothing waits.
     Nothing,
     /// What waits cannot be begun: its bot or model is gone. The log says so.
@@ -60,6 +63,8 @@ pub(crate) struct Driver<'a> {
     pub(super) tries: u32,
     /// The next cut keeps less: the last one was not enough.
     pub(super) keep: Keep,
+    /// Something waits, or may wait, that this turn did not take.
+    pub(super) more: bool,
 }
 
 /// Finishes the open turn of a claimed conversation, or opens one and finishes it. `again`: this process
@@ -77,16 +82,18 @@ pub(crate) async fn turn(
 ) -> Result<Outcome, StoreError> {
     let home = engine.home();
     let (store, id) = (&engine.store, claim.conversation);
-    let (loaded, pending) = if again {
-        let pending = store.pending(id).await?;
-        if opening(engine, &pending, &home).is_none() {
-            return Ok(Outcome::Nothing);
-        }
-        (store.load(id).await?, pending)
-    } else {
+    let waiting = if again { Some(store.pending(id).await?) } else { None };
+    if waiting.as_ref().is_some_and(|waiting| opening(engine, waiting, &home).is_none()) {
+        return Ok(Outcome::Nothing);
+    }
+    let kept = engine.kept.take(id);
+    let load = store.load(id, known(&kept));
+    let (loaded, pending) = match waiting {
+        Some(pending) => (load.await?, pending),
         // Side by side: what is stored between the two looks rings for another one.
-        tokio::try_join!(store.load(id), store.pending(id))?
+        None => tokio::try_join!(load, store.pending(id))?,
     };
+    let loaded = joined(kept, loaded);
     let resumed = loaded.turn.is_some();
     let opens = if resumed { None } else { opening(engine, &pending, &home) };
     if !resumed && opens.is_none() {
@@ -100,13 +107,10 @@ pub(crate) async fn turn(
         tracing::error!(model = %bot.model, "a conversation waits for a model that is not configured");
         return Ok(Outcome::Blocked);
     };
-    let signer = &model.info().signer;
-    let (system, strict_roles) = tokio::join!(
-        instructions(&*engine.files, &bot, loaded.audience),
-        engine.store.strict_roles(signer),
-    );
-    let (system, keep) = (Arc::from(system.map_err(unread)?), Keep::Quarter);
-    let strict_roles = model.info().strict_roles || strict_roles?;
+    let system = instructions(&*engine.files, &bot, loaded.audience).await.map_err(unread)?;
+    let (system, keep) = (Arc::from(system), Keep::Quarter);
+    let strict_roles = engine.learned.strict_roles(&*engine.store, model.info()).await?;
+    let more = opens.as_ref().is_none_or(|batch| batch.taken.len() < pending.len());
     let mut driver = Driver {
         engine,
         claim,
@@ -122,11 +126,14 @@ pub(crate) async fn turn(
         taken_up: engine.clock.now(),
         tries: 0,
         keep,
+        more,
     };
     if let Some(batch) = opens {
         driver.open(batch, &pending).await?;
     }
-    driver.finish().await
+    let outcome = driver.finish().await?;
+    engine.kept.keep(id, driver.loaded.messages);
+    Ok(outcome)
 }
 
 /// The batch that opens a turn, if one of what waits is this process's to begin. What others have
@@ -168,7 +175,9 @@ impl Driver<'_> {
     /// Does step after step until the turn is over.
     async fn finish(&mut self) -> Result<Outcome, StoreError> {
         loop {
-            let Some(open) = &self.loaded.turn else { return Ok(Outcome::Worked) };
+            let Some(open) = &self.loaded.turn else {
+                return Ok(if self.more { Outcome::Worked } else { Outcome::Emptied });
+            };
             let step = next(&Turn {
                 open,
                 messages: &self.loaded.messages,
@@ -231,7 +240,10 @@ impl Driver<'_> {
         let Some(open) = &self.loaded.turn else { return Ok(()) };
         let (standing, mut notes) = (open.standing, open.notes.clone());
         let pending = self.engine.store.pending(self.claim.conversation).await?;
-        let Some(batch) = batch(&pending, Some(standing), self.home.zone) else { return Ok(()) };
+        let batch = batch(&pending, Some(standing), self.home.zone);
+        let taken = batch.as_ref().map_or(0, |batch| batch.taken.len());
+        self.more = taken < pending.len();
+        let Some(batch) = batch else { return Ok(()) };
         let (body, places, outside) = self.said(batch.parts, notes.memory).await?;
         for place in places {
             if !notes.places.contains(&place) {
@@ -275,7 +287,7 @@ impl Driver<'_> {
         self.engine.store.cut(&cut).await?;
         self.engine.bells.outbox.notify_one();
         self.keep = Keep::Little;
-        self.loaded = self.engine.store.load(self.claim.conversation).await?;
+        self.loaded = self.engine.store.load(self.claim.conversation, Seq(0)).await?;
         Ok(true)
     }
 

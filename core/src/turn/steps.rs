@@ -162,6 +162,7 @@ impl Driver<'_> {
             Remedy::Strict => {
                 let (signer, now) = (&self.model.info().signer, self.engine.clock.now());
                 self.strict_roles = true;
+                self.engine.learned.wants_strict_roles(signer);
                 return self.engine.store.found_strict_roles(signer, now).await;
             }
             Remedy::Cut => {

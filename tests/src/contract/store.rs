@@ -72,6 +72,7 @@ macro_rules! store_contract {
             a_clean_release_takes_the_attempt_back,
             a_dead_process_loses_what_it_held,
             messages_are_numbered_without_gaps,
+            what_is_known_is_not_loaded_again,
             a_turn_takes_its_rows_once,
             one_turn_is_open_at_a_time,
             a_step_that_fails_leaves_nothing,

@@ -132,8 +132,8 @@ impl Store for PlannedStore {
         self.pass("free", self.inner.free(dead)).await
     }
 
-    async fn load(&self, conversation: ConversationId) -> Result<Loaded, StoreError> {
-        self.pass("load", self.inner.load(conversation)).await
+    async fn load(&self, conversation: ConversationId, known: Seq) -> Result<Loaded, StoreError> {
+        self.pass("load", self.inner.load(conversation, known)).await
     }
 
     async fn pending(&self, conversation: ConversationId) -> Result<Vec<Pending>, StoreError> {

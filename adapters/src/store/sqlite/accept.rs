@@ -8,9 +8,9 @@ use atlas_core::ports::{
     StoreError,
 };
 use chrono::{DateTime, Utc};
-use sqlx::SqliteConnection;
 
 use super::error::store_error;
+use super::line::Line;
 use super::{chats, outbox};
 use crate::store::sql::{Record, Word, json, micros};
 
@@ -24,7 +24,7 @@ pub(super) fn key_columns(key: &ConversationKey) -> (&str, &str) {
 
 /// Stores all of them. The caller's transaction makes it all or none.
 pub(super) async fn accept(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     events: &[NewInbox],
 ) -> Result<Vec<Accepted>, StoreError> {
     let mut answers = Vec::with_capacity(events.len());
@@ -34,10 +34,7 @@ pub(super) async fn accept(
     Ok(answers)
 }
 
-async fn accept_one(
-    connection: &mut SqliteConnection,
-    event: &NewInbox,
-) -> Result<Accepted, StoreError> {
+async fn accept_one(connection: &mut Line, event: &NewInbox) -> Result<Accepted, StoreError> {
     let stored = match &event.disposition {
         Disposition::Turn { to, standing, inbound } => {
             let said = Said { kind: "turn", to, standing: *standing, inbound };
@@ -70,7 +67,7 @@ async fn accept_one(
 }
 
 async fn move_chat(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     event: &NewInbox,
     from: &PlatformChat,
     to: &PlatformChat,
@@ -128,7 +125,7 @@ WHERE $14 = 'observed' AND id IN (
     WHERE c.bot_id = $3 AND c.account = $4 AND c.chat = $5
     AND older.open = 1 AND older.turn_id IS NULL AND older.kind <> 'command'
     AND older.kind = 'observed'
-    ORDER BY older.id DESC LIMIT -1 OFFSET $19
+    ORDER BY older.id DESC LIMIT -1 OFFSET $19 + 0
 );
 
 INSERT INTO inbox (account, key, platform, accepted_by, at, kind, open, bot_id, conversation_id,
@@ -139,7 +136,7 @@ ON CONFLICT (account, key) DO NOTHING
 RETURNING id, conversation_id";
 
 async fn store_said(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     event: &NewInbox,
     said: Said<'_>,
 ) -> Result<Option<(InboxId, Option<ConversationId>)>, StoreError> {
@@ -175,7 +172,7 @@ async fn store_said(
 }
 
 async fn store_other(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     event: &NewInbox,
     kind: &'static str,
     line: &str,

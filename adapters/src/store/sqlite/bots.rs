@@ -3,9 +3,9 @@
 use atlas_core::ids::{BotId, BotName, Person};
 use atlas_core::ports::{Redeemed, StoreError};
 use chrono::{DateTime, TimeDelta, Utc};
-use sqlx::SqliteConnection;
 
 use super::error::store_error;
+use super::line::Line;
 use super::readers::Readers;
 use crate::store::sql::{Record, micros};
 
@@ -13,7 +13,7 @@ use crate::store::sql::{Record, micros};
 const TRIES: i64 = 5;
 
 pub(super) async fn take_up(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     names: &[BotName],
     at: DateTime<Utc>,
 ) -> Result<Vec<(BotName, BotId)>, StoreError> {
@@ -51,7 +51,7 @@ pub(super) async fn owners(readers: &Readers) -> Result<Vec<Person>, StoreError>
 }
 
 pub(super) async fn offer_pairing(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     code_hash: String,
     at: DateTime<Utc>,
     expires: DateTime<Utc>,
@@ -70,7 +70,7 @@ pub(super) async fn offer_pairing(
 }
 
 pub(super) async fn redeem_pairing(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     code_hash: String,
     person: Person,
     at: DateTime<Utc>,
@@ -112,7 +112,7 @@ pub(super) async fn redeem_pairing(
 
 /// Counts the sender's wrong tries of the last hour, and forgets older ones.
 async fn wrong_tries(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     person: &Person,
     at: DateTime<Utc>,
 ) -> Result<i64, StoreError> {
@@ -135,7 +135,7 @@ pub(super) async fn strict_roles(readers: &Readers, signer: &str) -> Result<bool
 }
 
 pub(super) async fn found_strict_roles(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     signer: String,
     at: DateTime<Utc>,
 ) -> Result<(), StoreError> {

@@ -2,9 +2,9 @@
 
 use atlas_core::ids::{AccountId, BotId, ChatKey, PlatformChat};
 use atlas_core::ports::StoreError;
-use sqlx::SqliteConnection;
 
 use super::error::store_error;
+use super::line::Line;
 use super::readers::Readers;
 use crate::store::sql::Record;
 
@@ -48,7 +48,7 @@ UPDATE inbox SET conversation_id = $1 WHERE conversation_id = $2 AND open = 1 AN
 UPDATE conversations SET chat = chat || '#' || id WHERE id = $2";
 
 pub(super) async fn move_chat(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     account: &AccountId,
     from: &PlatformChat,
     to: &PlatformChat,

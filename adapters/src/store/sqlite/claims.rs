@@ -3,9 +3,9 @@
 use atlas_core::ids::{ConversationId, Fence, HolderId};
 use atlas_core::ports::{Claim, OpenWork, StoreError};
 use chrono::{DateTime, Utc};
-use sqlx::SqliteConnection;
 
 use super::error::store_error;
+use super::line::Line;
 use super::readers::Readers;
 use crate::store::sql::{Record, micros};
 
@@ -47,7 +47,7 @@ pub(super) async fn open_work(readers: &Readers) -> Result<Vec<OpenWork>, StoreE
 }
 
 pub(super) async fn claim(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     conversation: ConversationId,
     holder: HolderId,
     until: DateTime<Utc>,
@@ -73,7 +73,7 @@ pub(super) async fn claim(
 }
 
 pub(super) async fn renew(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     claim: &Claim,
     until: DateTime<Utc>,
 ) -> Result<(), StoreError> {
@@ -91,7 +91,7 @@ pub(super) async fn renew(
 }
 
 pub(super) async fn release(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     claim: &Claim,
     clean: bool,
 ) -> Result<(), StoreError> {
@@ -111,10 +111,7 @@ pub(super) async fn release(
 }
 
 /// Refuses who does not hold the conversation any more.
-pub(super) async fn check(
-    connection: &mut SqliteConnection,
-    claim: &Claim,
-) -> Result<(), StoreError> {
+pub(super) async fn check(connection: &mut Line, claim: &Claim) -> Result<(), StoreError> {
     let held: Option<i64> = sqlx::query_scalar(
         "SELECT id FROM conversations WHERE id = $1 AND holder = $2 AND fence = $3",
     )
@@ -143,10 +140,7 @@ UPDATE outbox SET holder = NULL, unknown_since = coalesce(unknown_since, attempt
     attempted_at = NULL
 WHERE holder = $1";
 
-pub(super) async fn free(
-    connection: &mut SqliteConnection,
-    dead: HolderId,
-) -> Result<(), StoreError> {
+pub(super) async fn free(connection: &mut Line, dead: HolderId) -> Result<(), StoreError> {
     sqlx::query(FREE).bind(dead.as_str()).execute(connection).await.map_err(store_error)?;
     Ok(())
 }

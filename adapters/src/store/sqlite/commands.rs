@@ -3,9 +3,9 @@
 use atlas_core::ids::{BotId, ConversationId, InboxId};
 use atlas_core::ports::{NewDelivery, PendingCommand, StoreError};
 use chrono::{DateTime, Utc};
-use sqlx::SqliteConnection;
 
 use super::error::store_error;
+use super::line::Line;
 use super::outbox;
 use super::readers::Readers;
 use crate::store::sql::{Record, micros};
@@ -45,7 +45,7 @@ WHERE conversation_id = $1 AND open = 1 AND turn_id IS NULL AND kind <> 'command
 AND kind = 'turn' AND id < $3 AND ($2 = 'owner' OR standing = $2)";
 
 pub(super) async fn settle(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     inbox: InboxId,
     answers: &[NewDelivery],
     stop: bool,

@@ -19,7 +19,8 @@ SELECT c.id, c.bot_id, c.account, c.chat, c.audience, c.stop_requested,
     e.first_seq, e.counted, e.counted_to, t.id AS turn_id, t.standing, t.opened_at, t.notes,
     (SELECT json_group_array(json_array(seq, turn_id, at, body)) FROM (
         SELECT seq, turn_id, at, body FROM messages
-        WHERE bot_id = c.bot_id AND conversation_id = c.id AND seq >= e.first_seq ORDER BY seq
+        WHERE bot_id = c.bot_id AND conversation_id = c.id AND seq >= max(e.first_seq, $2 + 1)
+        ORDER BY seq
     )) AS messages
 FROM conversations c
 JOIN episodes e ON e.conversation_id = c.id AND e.closed_at IS NULL
@@ -29,8 +30,9 @@ WHERE c.id = $1";
 pub(super) async fn load(
     readers: &Readers,
     conversation: ConversationId,
+    known: Seq,
 ) -> Result<Loaded, StoreError> {
-    let query = sqlx::query(LOAD).bind(conversation.0);
+    let query = sqlx::query(LOAD).bind(conversation.0).bind(known.0);
     let row = readers.first(query).await?.ok_or_else(|| unknown(conversation))?;
     let row = Record::new(&row, "conversations")?;
     let place = row.place()?;

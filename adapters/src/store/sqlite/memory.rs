@@ -3,11 +3,11 @@
 use atlas_core::ids::{BotId, ConversationId, Fence, IntentId};
 use atlas_core::ports::{Claim, HistoryRow, Intended, Intent, IntentState, NewIntent, StoreError};
 use serde::{Deserialize, Serialize};
-use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteRow;
 
 use super::claims;
 use super::error::store_error;
+use super::line::Line;
 use super::readers::Readers;
 use crate::store::sql::{Record, Word, json, micros};
 
@@ -24,10 +24,7 @@ pub(super) const BY_KEY: &str = "\
 SELECT id, key, bot_id, conversation_id, claim, path, origin, state, at, reply, before, after
 FROM memory_intents WHERE key = $1";
 
-pub(super) async fn intend(
-    connection: &mut SqliteConnection,
-    new: NewIntent,
-) -> Result<Intended, StoreError> {
+pub(super) async fn intend(connection: &mut Line, new: NewIntent) -> Result<Intended, StoreError> {
     let known = sqlx::query(BY_KEY)
         .bind(&*new.key)
         .fetch_optional(&mut *connection)
@@ -51,7 +48,7 @@ INSERT INTO memory_intents (key, bot_id, conversation_id, claim, path, origin, s
     before, after)
 VALUES ($1, $2, $3, $4, $5, $6, 'open', $7, $8, $9, $10) RETURNING id";
 
-async fn insert(connection: &mut SqliteConnection, new: NewIntent) -> Result<IntentId, StoreError> {
+async fn insert(connection: &mut Line, new: NewIntent) -> Result<IntentId, StoreError> {
     let claim = new.claim.map(|claim| StoredClaim {
         conversation: claim.conversation,
         holder: claim.holder.0,
@@ -125,7 +122,7 @@ pub(super) async fn open_intents(
 }
 
 pub(super) async fn redo(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     id: IntentId,
     before: Option<String>,
     after: String,
@@ -150,7 +147,7 @@ pub(super) async fn redo(
 
 /// Settled once: the second time changes nothing and writes no history.
 pub(super) async fn settle(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     id: IntentId,
     state: IntentState,
     history: &[HistoryRow],
@@ -177,10 +174,7 @@ pub(super) async fn settle(
     }
 }
 
-pub(super) async fn record(
-    connection: &mut SqliteConnection,
-    rows: &[HistoryRow],
-) -> Result<(), StoreError> {
+pub(super) async fn record(connection: &mut Line, rows: &[HistoryRow]) -> Result<(), StoreError> {
     for row in rows {
         sqlx::query(
             "INSERT INTO memory_history (bot_id, conversation_id, path, origin, at, before, after) \
@@ -202,7 +196,7 @@ pub(super) async fn record(
 
 pub(super) const HISTORY: &str = "\
 SELECT id, bot_id, conversation_id, path, origin, at, before, after
-FROM memory_history WHERE path = $1 ORDER BY id DESC LIMIT $2";
+FROM memory_history WHERE path = $1 ORDER BY id DESC LIMIT $2 + 0";
 
 pub(super) async fn history(
     readers: &Readers,

@@ -85,6 +85,13 @@ pub enum OpenError {
     },
 }
 
+impl OpenError {
+    /// Whatever else stands in the way.
+    pub(super) fn other(path: &Path, why: &impl ToString) -> Self {
+        Self::Other { path: path.to_owned(), why: why.to_string() }
+    }
+}
+
 /// The connection that writes, the options to make it again, and the pool that reads.
 pub(super) async fn open(
     path: &Path,
@@ -105,7 +112,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .busy_timeout(BUSY)
         // A log that grew in a burst is cut back at its next checkpoint.
         .pragma("journal_size_limit", "67108864")
-        .statement_cache_capacity(256)
+        .statement_cache_capacity(512)
         .row_buffer_size(1024)
         .disable_statement_logging()
 }
@@ -139,7 +146,7 @@ fn classify(path: &Path, error: &sqlx::Error) -> OpenError {
     } else if is_no_access(error) {
         unreadable(path, error)
     } else {
-        OpenError::Other { path: path.to_owned(), why: error.to_string() }
+        OpenError::other(path, error)
     }
 }
 

@@ -8,47 +8,55 @@ use atlas_core::ids::{
 };
 use atlas_core::ports::{Delivery, NewDelivery, Settlement, StoreError};
 use chrono::{DateTime, Utc};
-use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteRow;
 
 use super::error::store_error;
+use super::line::Line;
 use super::readers::Readers;
 use crate::store::sql::{Record, Word, json, micros};
 
-/// `$1`: the deliveries, each as its columns.
-pub(super) const INSERT: &str = "\
-INSERT INTO outbox (id, account, chat, kind, silent, conversation_id, created_at, due_at, text)
-SELECT unhex(d.value ->> 0), d.value ->> 1, d.value ->> 2, d.value ->> 3, d.value ->> 4,
-    d.value ->> 5, $2, $2, d.value ->> 6
-FROM json_each($1) d WHERE true
-ON CONFLICT (id) DO NOTHING";
+/// Puts deliveries at the end of their lines, each once: a list of their columns, and the instant.
+macro_rules! insert_deliveries {
+    ($list:literal, $at:literal) => {
+        concat!(
+            "INSERT INTO outbox (id, account, chat, kind, silent, conversation_id, created_at, ",
+            "due_at, text) SELECT unhex(d.value ->> 0), d.value ->> 1, d.value ->> 2, ",
+            "d.value ->> 3, d.value ->> 4, d.value ->> 5, ",
+            $at,
+            ", ",
+            $at,
+            ", d.value ->> 6 FROM json_each(",
+            $list,
+            ") d WHERE true ON CONFLICT (id) DO NOTHING"
+        )
+    };
+}
+pub(super) use insert_deliveries;
+
+pub(super) const INSERT: &str = insert_deliveries!("$1", "$2");
+
+/// Deliveries as the list that is inserted.
+pub(super) fn columns(deliveries: &[NewDelivery]) -> Result<String, StoreError> {
+    let columns = |new: &NewDelivery| {
+        let (account, chat) = (new.to.account.as_str().to_owned(), new.to.chat.as_str().to_owned());
+        let conversation = new.conversation.map(|conversation| conversation.0);
+        let (id, kind) = (new.id.0.simple().to_string(), new.kind.word());
+        (id, account, chat, kind, new.silent, conversation, new.text.clone())
+    };
+    json(&deliveries.iter().map(columns).collect::<Vec<_>>())
+}
 
 /// Puts messages at the end of their lines, each once.
 pub(super) async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     deliveries: &[NewDelivery],
     at: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     if deliveries.is_empty() {
         return Ok(());
     }
-    let columns = |new: &NewDelivery| {
-        let conversation = new.conversation.map(|conversation| conversation.0);
-        let (to, kind) = (&new.to, new.kind.word());
-        let id = new.id.0.simple().to_string();
-        (
-            id,
-            to.account.as_str().to_owned(),
-            to.chat.as_str().to_owned(),
-            kind,
-            new.silent,
-            conversation,
-            new.text.clone(),
-        )
-    };
-    let rows: Vec<_> = deliveries.iter().map(columns).collect();
     sqlx::query(INSERT)
-        .bind(json(&rows)?)
+        .bind(columns(deliveries)?)
         .bind(micros(at))
         .execute(connection)
         .await
@@ -58,7 +66,8 @@ pub(super) async fn insert(
 
 /// The head of each line. A head that is held, or not due yet, holds its line up. A terminal's chat
 /// is named by its process, and no other claims it. What was never tried and was decided in the future
-/// is due too: the clock was set back.
+/// is due too: the clock was set back. (`$4 + 0`: a limit that is a parameter alone makes `SQLite` prepare
+/// the statement anew at every call.)
 pub(super) const CLAIM: &str = "\
 UPDATE outbox SET holder = $2, fence = fence + 1, attempts = attempts + 1, attempted_at = $3
 WHERE position IN (
@@ -70,13 +79,13 @@ WHERE position IN (
     ) JOIN outbox line ON line.position = head
     WHERE line.holder IS NULL
     AND (line.due_at <= $3 OR (line.attempts = 0 AND line.created_at > $3))
-    ORDER BY line.due_at, line.position LIMIT $4
+    ORDER BY line.due_at, line.position LIMIT $4 + 0
 )
 RETURNING position, id, account, chat, kind, silent, conversation_id, created_at, due_at, fence,
     attempts - 1 AS tries, unknown_since, sent, text";
 
 pub(super) async fn claim(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     holder: HolderId,
     accounts: &[AccountId],
     now: DateTime<Utc>,
@@ -124,7 +133,7 @@ UPDATE outbox SET attempts = attempts + (attempted_at IS NULL), attempted_at = $
 WHERE id = $1 AND fence = $2 AND open = 1 AND holder IS NOT NULL";
 
 pub(super) async fn attempting(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     id: DeliveryId,
     fence: Fence,
     at: DateTime<Utc>,
@@ -145,7 +154,7 @@ UPDATE outbox SET sent = json_insert(sent, '$[#]', $3), attempts = 0, attempted_
 WHERE id = $1 AND fence = $2 AND open = 1 AND holder IS NOT NULL";
 
 pub(super) async fn part_sent(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     id: DeliveryId,
     fence: Fence,
     message: PlatformMessage,
@@ -178,7 +187,7 @@ UPDATE outbox SET holder = NULL, attempts = max(attempts - (attempted_at IS NOT 
 WHERE id = $1 AND fence = $2 AND open = 1 AND holder IS NOT NULL";
 
 pub(super) async fn settle(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     id: DeliveryId,
     fence: Fence,
     settlement: Settlement,
@@ -229,7 +238,7 @@ WHERE o.id = $1 AND o.fence = $2 AND o.open = 1 AND o.holder IS NOT NULL
 ON CONFLICT (account, key) DO NOTHING";
 
 async fn insert_note(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     id: DeliveryId,
     fence: Fence,
     note: &str,
@@ -281,7 +290,7 @@ RETURNING position, id, account, chat, kind, silent, conversation_id, created_at
     attempts - 1 AS tries, unknown_since, sent, text";
 
 pub(super) async fn claim_left_over(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     holder: HolderId,
     chats: &[PlatformChat],
     account: &AccountId,

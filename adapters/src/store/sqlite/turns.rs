@@ -6,10 +6,10 @@
 use atlas_core::ids::{InboxId, Seq, TurnId};
 use atlas_core::message::{Body, Message};
 use atlas_core::ports::{Cut, NewTurn, OpenTurn, Opened, StepCommit, StoreError, Tokens};
-use sqlx::SqliteConnection;
 
 use super::error::store_error;
-use super::outbox;
+use super::line::Line;
+use super::outbox::{self, insert_deliveries};
 use crate::store::sql::{Word, as_stored, json, micros, number};
 
 /// What the statements of one order tell of themselves.
@@ -67,10 +67,7 @@ UPDATE conversations SET stop_requested = (
 )
 WHERE id = $1 RETURNING 'stop' AS what, stop_requested AS value";
 
-pub(super) async fn open(
-    connection: &mut SqliteConnection,
-    turn: NewTurn,
-) -> Result<Opened, StoreError> {
+pub(super) async fn open(connection: &mut Line, turn: NewTurn) -> Result<Opened, StoreError> {
     let notes = turn.notes;
     let told = sqlx::query_as(OPEN)
         .bind(turn.claim.conversation.0)
@@ -100,7 +97,8 @@ pub(super) async fn open(
 /// When the turn is over, nothing of it is open any more. The count of tokens covers the transcript up
 /// to the answer that the call gave; without one, what stood before (`$17` counts from the step's
 /// first message).
-pub(super) const STEP: &str = "\
+pub(super) const STEP: &str = concat!(
+    "\
 UPDATE conversations SET
     next_seq = next_seq + json_array_length($4), said = said + json_array_length($4),
     attempts = 0, stop_requested = CASE WHEN $7 IS NULL THEN stop_requested ELSE 0 END
@@ -131,10 +129,14 @@ FROM conversations WHERE id = $1 AND $10 IS NOT NULL;
 UPDATE episodes SET counted = $16, counted_to = (
     SELECT next_seq - json_array_length($4) + $17 FROM conversations WHERE id = $1
 )
-WHERE $18 AND conversation_id = $1 AND closed_at IS NULL";
+WHERE $18 AND conversation_id = $1 AND closed_at IS NULL;
+
+",
+    insert_deliveries!("$19", "$8")
+);
 
 pub(super) async fn commit_step(
-    connection: &mut SqliteConnection,
+    connection: &mut Line,
     step: StepCommit,
 ) -> Result<Vec<Message>, StoreError> {
     let (turn, claim, usage) = (step.turn, &step.claim, step.usage.as_ref());
@@ -160,6 +162,7 @@ pub(super) async fn commit_step(
         .bind(tokens.as_ref().map(json).transpose()?)
         .bind(answer.map_or(-1, |index| number(index as u64)))
         .bind(usage.is_some_and(|usage| usage.anchors))
+        .bind(outbox::columns(&step.deliveries)?)
         .fetch_all(&mut *connection)
         .await;
     let told = told.map(Told).map_err(store_error)?;
@@ -168,7 +171,6 @@ pub(super) async fn commit_step(
         return Err(StoreError::Failed(format!("turn {turn} is not open in this conversation")));
     }
     told.took_all(&step.taken)?;
-    outbox::insert(connection, &step.deliveries, step.at).await?;
     let at = as_stored(step.at);
     let message = |(seq, body)| Message { seq: Seq(seq), turn: Some(turn), at, body };
     Ok((first..).zip(step.messages).map(message).collect())
@@ -195,7 +197,7 @@ SELECT c.bot_id, c.id, c.next_seq - json_array_length($4) + m.key, m.value ->> 0
 FROM conversations c CROSS JOIN json_each($4) m
 WHERE c.id = $1 AND c.holder = $2 AND c.fence = $3";
 
-pub(super) async fn cut(connection: &mut SqliteConnection, cut: Cut) -> Result<(), StoreError> {
+pub(super) async fn cut(connection: &mut Line, cut: Cut) -> Result<(), StoreError> {
     let carried = [cut.head].into_iter().chain(cut.kept);
     let pair = |(turn, body): (Option<TurnId>, Body)| Ok((turn.map(|turn| turn.0), json(&body)?));
     let carried = carried.map(pair).collect::<Result<Vec<(Option<i64>, String)>, StoreError>>()?;

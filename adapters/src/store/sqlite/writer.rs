@@ -1,4 +1,4 @@
-//! The one connection that writes, and the task that owns it.
+//! The one connection that writes, and the thread that owns it.
 //!
 //! Use cases queue up here. What waits at one moment becomes one transaction: a commit costs a sync
 //! of the disk, whoever shares it. Each use case has a savepoint, so that one that fails undoes
@@ -9,22 +9,21 @@
 //! ([`Manner::synced`]): a process that is killed loses nothing of that either, a power cut takes it
 //! back, and the next commit that is synced carries it along.
 //!
-//! Each order to `SQLite` is a trip to the connection's thread and back, which costs more than most
-//! statements: so what stands between two use cases of a group is one order, and a use case of one
-//! statement that is alone needs none around it.
+//! A use case of one statement that is alone needs no transaction around it.
 
-use std::fmt;
 use std::panic::AssertUnwindSafe;
+use std::{fmt, io, thread};
 
 use atlas_core::ports::StoreError;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use sqlx::{ConnectOptions, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 use tracing::{error, warn};
 
 use super::error::store_error;
+use super::line::Line;
 
 /// The most use cases in one transaction.
 const GROUP: usize = 128;
@@ -53,7 +52,7 @@ impl Manner {
     pub(super) const STATEMENT_AGAIN: Self = Self { synced: false, single: true };
 }
 
-/// The way to the task that writes.
+/// The way to the thread that writes.
 #[derive(Clone)]
 pub(super) struct Writer {
     queue: mpsc::UnboundedSender<Order>,
@@ -76,7 +75,7 @@ enum Order {
 /// A use case in the queue, with the way back to its caller.
 trait Job: Send {
     /// Does the work and keeps what came of it.
-    fn run<'c>(&'c mut self, connection: &'c mut SqliteConnection) -> Work<'c, ()>;
+    fn run<'c>(&'c mut self, line: &'c mut Line) -> Work<'c, ()>;
 
     /// Tells the caller: what came of the work, or why nothing of it was kept.
     fn answer(self: Box<Self>, kept: Result<(), StoreError>);
@@ -91,12 +90,12 @@ struct UseCase<T, F> {
 impl<T, F> Job for UseCase<T, F>
 where
     T: Send + 'static,
-    F: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
+    F: for<'c> FnOnce(&'c mut Line) -> Work<'c, T> + Send + 'static,
 {
-    fn run<'c>(&'c mut self, connection: &'c mut SqliteConnection) -> Work<'c, ()> {
+    fn run<'c>(&'c mut self, line: &'c mut Line) -> Work<'c, ()> {
         Box::pin(async move {
             let Some(work) = self.work.take() else { return Ok(()) };
-            let outcome = work(connection).await;
+            let outcome = work(line).await;
             let told = outcome.as_ref().map(|_| ()).map_err(Clone::clone);
             self.outcome = Some(outcome);
             told
@@ -115,24 +114,28 @@ where
 }
 
 impl Writer {
-    /// Starts the task that owns `connection`. `options` make a new one where it is lost.
-    pub(super) fn start(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
+    /// Starts the thread that owns `connection`. `options` make a new one where it is lost.
+    ///
+    /// A thread of its own, because each order's answer wakes whoever waits for it: one thread costs
+    /// a good deal less to wake than a runtime of several, of which the caller is woken once.
+    pub(super) fn start(
+        connection: SqliteConnection,
+        options: SqliteConnectOptions,
+    ) -> io::Result<Self> {
         let (queue, orders) = mpsc::unbounded_channel();
-        let desk = Desk { line: Some(Line::new(connection)), options };
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "the connection that writes belongs to the store, which lives as long as its \
-                      callers and is no worker of the gateway"
-        )]
-        tokio::spawn(desk.work(orders));
-        Self { queue }
+        let desk = Desk { line: Some(Line::new(connection)), options, syncs: true };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        thread::Builder::new()
+            .name("atlas-store".to_owned())
+            .spawn(move || runtime.block_on(desk.work(orders)))?;
+        Ok(Self { queue })
     }
 
     /// Does `work` in a transaction, alone or with others.
     pub(super) async fn write<T, F>(&self, manner: Manner, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
+        F: for<'c> FnOnce(&'c mut Line) -> Work<'c, T> + Send + 'static,
     {
         self.order(work, |job| Order::Write(manner, job)).await
     }
@@ -141,7 +144,7 @@ impl Writer {
     pub(super) async fn ask<T, F>(&self, work: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
+        F: for<'c> FnOnce(&'c mut Line) -> Work<'c, T> + Send + 'static,
     {
         self.order(work, Order::Read).await
     }
@@ -153,7 +156,7 @@ impl Writer {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
+        F: for<'c> FnOnce(&'c mut Line) -> Work<'c, T> + Send + 'static,
     {
         let closed = || StoreError::Failed("the database is closed".to_owned());
         let (caller, answer) = oneshot::channel();
@@ -172,16 +175,11 @@ impl Writer {
     }
 }
 
-/// The task's own: the connection, and how to get another.
+/// The thread's own: the connection, and how to get another.
 struct Desk {
     line: Option<Line>,
     options: SqliteConnectOptions,
-}
-
-/// An open connection.
-struct Line {
-    connection: SqliteConnection,
-    /// Whether it syncs at a commit, as a new one does.
+    /// Whether the connection syncs at a commit, as a new one does.
     syncs: bool,
 }
 
@@ -221,7 +219,7 @@ impl Desk {
             self.write(group).await;
         }
         if let Some(line) = self.line.take()
-            && let Err(error) = line.connection.close().await
+            && let Err(error) = line.close().await
         {
             warn!("the database was not closed cleanly, which loses nothing: {error}");
         }
@@ -234,14 +232,17 @@ impl Desk {
     async fn connected(&mut self) -> Result<&mut Line, StoreError> {
         let line = match self.line.take() {
             Some(line) => line,
-            None => Line::new(self.options.connect().await.map_err(store_error)?),
+            None => {
+                self.syncs = true;
+                Line::new(self.options.connect().await.map_err(store_error)?)
+            }
         };
         Ok(self.line.insert(line))
     }
 
     async fn read(&mut self, mut job: Box<dyn Job>) {
         let kept = match self.connected().await {
-            Ok(line) => guarded(&mut *job, &mut line.connection).await,
+            Ok(line) => guarded(&mut *job, line).await,
             Err(error) => Err(error),
         };
         if matches!(kept, Err(StoreError::Unwritable(_))) {
@@ -254,101 +255,68 @@ impl Desk {
         if group.jobs.is_empty() {
             return;
         }
-        let kept = match self.connected().await {
-            Ok(line) => {
-                let kept = line.commit(&mut group).await;
-                if let Err(error) = &kept
-                    && !line.takes_back(group.single, error).await
-                {
-                    self.line = None;
-                }
-                kept
-            }
-            Err(error) => Err(error),
-        };
+        let kept = self.commit(&mut group).await;
         for job in group.jobs {
             job.answer(kept.clone());
         }
     }
-}
-
-impl Line {
-    fn new(connection: SqliteConnection) -> Self {
-        Self { connection, syncs: true }
-    }
 
     /// Runs the group and commits. An error says that nothing was kept of any of them.
     async fn commit(&mut self, group: &mut Group) -> Result<(), StoreError> {
-        if group.single
-            && let [job] = &mut *group.jobs
-        {
-            if let Some(level) = self.level(group.synced) {
-                execute(&mut self.connection, level).await?;
-            }
-            self.syncs = group.synced;
-            return guarded(&mut **job, &mut self.connection).await;
+        self.connected().await?;
+        let turned = std::mem::replace(&mut self.syncs, group.synced) != group.synced;
+        let line = self.connected().await?;
+        if turned {
+            line.before_next(if group.synced { FULL } else { NORMAL });
         }
-        let begin = match (self.level(group.synced), group.jobs.len()) {
-            (None, 1) => "BEGIN IMMEDIATE",
-            (None, _) => "BEGIN IMMEDIATE; SAVEPOINT use_case",
-            (Some(FULL), 1) => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE",
-            (Some(FULL), _) => "PRAGMA synchronous = FULL; BEGIN IMMEDIATE; SAVEPOINT use_case",
-            (Some(_), 1) => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE",
-            (Some(_), _) => "PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; SAVEPOINT use_case",
+        let kept = match &mut *group.jobs {
+            [job] if group.single => guarded(&mut **job, line).await,
+            jobs => transaction(line, jobs).await,
         };
-        execute(&mut self.connection, begin).await?;
-        self.syncs = group.synced;
-        self.transaction(&mut group.jobs).await
-    }
-
-    /// The order that makes commits sync, or not. None where they do as they should.
-    fn level(&self, synced: bool) -> Option<&'static str> {
-        (self.syncs != synced).then_some(if synced { FULL } else { NORMAL })
-    }
-
-    /// Runs what is begun, and commits.
-    async fn transaction(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
-        let connection = &mut self.connection;
-        if let [job] = jobs {
-            guarded(&mut **job, connection).await?;
-            return execute(connection, "COMMIT").await;
+        if let Err(error) = &kept
+            && !takes_back(line, group.single, error).await
+        {
+            self.line = None;
         }
-        let mut left = jobs.len();
-        for job in jobs {
-            left -= 1;
-            let next = match (guarded(&mut **job, connection).await, left) {
-                (Ok(()), 0) => "RELEASE use_case; COMMIT",
-                (Ok(()), _) => "RELEASE use_case; SAVEPOINT use_case",
-                (Err(StoreError::Unwritable(why)), _) => return Err(StoreError::Unwritable(why)),
-                (Err(_), 0) => "ROLLBACK TO use_case; RELEASE use_case; COMMIT",
-                (Err(_), _) => "ROLLBACK TO use_case; RELEASE use_case; SAVEPOINT use_case",
-            };
-            execute(connection, next).await?;
-        }
-        Ok(())
-    }
-
-    /// Takes back what a group that failed has begun. False where `SQLite` rolled back by itself, or
-    /// the connection is of no use: a new one is right in both cases.
-    async fn takes_back(&mut self, single: bool, error: &StoreError) -> bool {
-        if single {
-            return !matches!(error, StoreError::Unwritable(_));
-        }
-        execute(&mut self.connection, "ROLLBACK").await.is_ok()
+        kept
     }
 }
 
 const FULL: &str = "PRAGMA synchronous = FULL";
 const NORMAL: &str = "PRAGMA synchronous = NORMAL";
 
+async fn transaction(line: &mut Line, jobs: &mut [Box<dyn Job>]) -> Result<(), StoreError> {
+    line.before_next("BEGIN IMMEDIATE");
+    if let [job] = jobs {
+        guarded(&mut **job, line).await?;
+    } else {
+        for job in jobs {
+            line.before_next("SAVEPOINT use_case");
+            match guarded(&mut **job, line).await {
+                Ok(()) => {}
+                Err(StoreError::Unwritable(why)) => return Err(StoreError::Unwritable(why)),
+                Err(_) => line.before_next("ROLLBACK TO use_case"),
+            }
+            line.before_next("RELEASE use_case");
+        }
+    }
+    line.order("COMMIT").await
+}
+
+/// Takes back what a group that failed has begun. False where `SQLite` rolled back by itself, or the
+/// connection is of no use: a new one is right in both cases.
+async fn takes_back(line: &mut Line, single: bool, error: &StoreError) -> bool {
+    line.forget();
+    if single {
+        return !matches!(error, StoreError::Unwritable(_));
+    }
+    line.order("ROLLBACK").await.is_ok()
+}
+
 /// Runs a use case. A bug that one of them meets ends that one: the others keep their database.
-async fn guarded(job: &mut dyn Job, connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    AssertUnwindSafe(job.run(connection)).catch_unwind().await.unwrap_or_else(|_| {
+async fn guarded(job: &mut dyn Job, line: &mut Line) -> Result<(), StoreError> {
+    AssertUnwindSafe(job.run(line)).catch_unwind().await.unwrap_or_else(|_| {
         error!("a bug broke off a use case of the database; nothing of it was kept");
         Err(StoreError::Failed("a bug broke it off".to_owned()))
     })
-}
-
-async fn execute(connection: &mut SqliteConnection, sql: &'static str) -> Result<(), StoreError> {
-    sqlx::query(sql).execute(connection).await.map(drop).map_err(store_error)
 }

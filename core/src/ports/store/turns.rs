@@ -50,7 +50,7 @@ pub struct Loaded {
     pub audience: Audience,
     /// The first message of the open episode.
     pub episode_from: Seq,
-    /// The open episode's messages, all of them, in order.
+    /// The open episode's messages, all of them or those that were asked for, in order.
     pub messages: Vec<Message>,
     /// The turn that stands open.
     pub turn: Option<OpenTurn>,

@@ -78,7 +78,7 @@ pub async fn an_older_fence_is_refused_everywhere(database: &dyn Database) -> Re
         };
         lost(story.store.open_turn(&turn).await);
     }
-    assert_eq!(story.store.load(conversation).await?.messages.len(), 1);
+    assert_eq!(story.store.load(conversation, Seq(0)).await?.messages.len(), 1);
     story.store.commit_step(&step(&new, &turn)).await?;
     Ok(())
 }
@@ -128,7 +128,7 @@ pub async fn a_dead_process_loses_what_it_held(database: &dyn Database) -> Resul
     lost(story.store.attempting(held[0].new.id, held[0].fence, second(3)).await);
     let next = story.claim(conversation, "one").await?;
     assert_eq!(next.attempt, 2);
-    assert_eq!(story.store.load(conversation).await?.turn, Some(turn));
+    assert_eq!(story.store.load(conversation, Seq(0)).await?.turn, Some(turn));
     let taken = story.store.claim_deliveries(&process("one"), &[account()], second(4), 9).await?;
     assert_eq!(taken[0].unsettled_since, Some(second(2)));
     Ok(())
@@ -156,7 +156,7 @@ pub async fn messages_are_numbered_without_gaps(database: &dyn Database) -> Resu
         let next = StepCommit { messages, ..step(&other, &other_turn) };
         story.store.commit_step(&next).await?;
     }
-    let loaded = story.store.load(claim.conversation).await?;
+    let loaded = story.store.load(claim.conversation, Seq(0)).await?;
     assert_eq!(loaded.messages, answered);
     let seqs: Vec<i64> = loaded.messages.iter().map(|message| message.seq.0).collect();
     assert_eq!(seqs, (1..=11).collect::<Vec<_>>());
@@ -215,12 +215,35 @@ pub async fn a_step_that_fails_leaves_nothing(database: &dyn Database) -> Result
         ..step(&claim, &turn)
     };
     assert!(story.store.commit_step(&broken).await.is_err());
-    let loaded = story.store.load(claim.conversation).await?;
+    let loaded = story.store.load(claim.conversation, Seq(0)).await?;
     assert_eq!((loaded.messages.len(), loaded.turn), (1, Some(turn.clone())));
     assert_eq!(story.store.pending(claim.conversation).await?.len(), 1);
     assert_eq!(story.store.next_delivery(&process("one"), &[account()]).await?, None);
     let mended = StepCommit { taken: vec![joins], ..broken };
     assert_eq!(story.store.commit_step(&mended).await?[0].seq, Seq(2));
+    Ok(())
+}
+
+/// Also after a cut, and when nothing is new.
+pub async fn what_is_known_is_not_loaded_again(database: &dyn Database) -> Result<()> {
+    let story = Story::begin(database).await?;
+    let (claim, turn, _) = begun(&story, "5").await?;
+    let said = StepCommit {
+        messages: vec![Body::line("one"), Body::line("two")],
+        end: Some(TurnEnd::Done),
+        ..step(&claim, &turn)
+    };
+    story.store.commit_step(&said).await?;
+    let seqs = async |known| -> Result<Vec<i64>> {
+        let loaded = story.store.load(claim.conversation, Seq(known)).await?;
+        Ok(loaded.messages.iter().map(|message| message.seq.0).collect())
+    };
+    assert_eq!(seqs(0).await?, [1, 2, 3]);
+    assert_eq!(seqs(2).await?, [3]);
+    assert_eq!(seqs(3).await?, [0; 0]);
+    story.store.cut(&cut(&claim, &turn)).await?;
+    assert_eq!(seqs(2).await?, [4, 5]);
+    assert_eq!(seqs(4).await?, [5]);
     Ok(())
 }
 
@@ -235,7 +258,7 @@ pub async fn a_turn_that_ends_closes_its_rows(database: &dyn Database) -> Result
     assert_eq!(story.store.pending(claim.conversation).await?, []);
     assert_eq!(story.store.places_at_work().await?, []);
     assert!(story.store.is_quiet(&chat("5")).await?);
-    let loaded = story.store.load(claim.conversation).await?;
+    let loaded = story.store.load(claim.conversation, Seq(0)).await?;
     assert_eq!((loaded.turn, loaded.messages.len()), (None, 1));
     assert!(!story.store.status(claim.conversation).await?.turn_open);
     Ok(())
@@ -250,7 +273,7 @@ fn usage(input: u64, anchors: bool) -> Usage {
 pub async fn a_step_remembers_notes_and_counts(database: &dyn Database) -> Result<()> {
     let story = Story::begin(database).await?;
     let (claim, turn, _) = begun(&story, "5").await?;
-    assert_eq!(story.store.load(claim.conversation).await?.counted, None);
+    assert_eq!(story.store.load(claim.conversation, Seq(0)).await?.counted, None);
     let notes = TurnNotes {
         changed: vec!["memory/USER.md".to_owned()],
         refusals: 1,
@@ -271,7 +294,7 @@ pub async fn a_step_remembers_notes_and_counts(database: &dyn Database) -> Resul
         ..step(&claim, &turn)
     };
     story.store.commit_step(&reviewed).await?;
-    let loaded = story.store.load(claim.conversation).await?;
+    let loaded = story.store.load(claim.conversation, Seq(0)).await?;
     assert_eq!(loaded.turn.context("no turn")?.notes, notes);
     let counted = loaded.counted.context("no count")?;
     assert_eq!(counted, (usage(100, true).tokens, Seq(2)));
@@ -390,7 +413,7 @@ pub async fn a_cut_begins_a_new_episode(database: &dyn Database) -> Result<()> {
     story.store.commit_step(&asked).await?;
     story.store.cut(&cut(&claim, &turn)).await?;
 
-    let loaded = story.store.load(claim.conversation).await?;
+    let loaded = story.store.load(claim.conversation, Seq(0)).await?;
     assert_eq!((loaded.episode_from, loaded.counted), (Seq(3), None));
     assert_eq!(loaded.turn.as_ref(), Some(&turn));
     let found: Vec<_> = loaded

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use atlas_core::access::Standing;
 use atlas_core::audience::Audience;
 use atlas_core::event::{ChatKind, Inbound};
-use atlas_core::ids::BotId;
+use atlas_core::ids::{BotId, Seq};
 use atlas_core::message::{Body, Call};
 use atlas_core::ports::{
     Accepted, ConversationKey, ConversationSpec, Disposition, NewInbox, PendingWhat, StoreError,
@@ -94,7 +94,7 @@ pub async fn a_conversation_becomes_shared_and_never_private_again(
     let mut seen = Vec::new();
     for (order, audience) in events {
         let (_, conversation) = story.accept(spoken_to(story.bot, order, audience)).await?;
-        let loaded = story.store.load(conversation.context("no conversation")?).await?;
+        let loaded = story.store.load(conversation.context("no conversation")?, Seq(0)).await?;
         assert_eq!((loaded.key, loaded.bot), (ConversationKey::Direct, story.bot));
         seen.push(loaded.audience);
     }
@@ -145,7 +145,7 @@ pub async fn a_command_can_stop_only_an_open_turn(database: &dyn Database) -> Re
     let (stop, _) = story.accept(commanded(story.bot, "5", 3, "stop")).await?;
     story.store.settle_command(stop, &[], true, second(2)).await?;
     assert!(story.store.stop_requested(conversation).await?);
-    assert!(story.store.load(conversation).await?.stop_requested);
+    assert!(story.store.load(conversation, Seq(0)).await?.stop_requested);
     Ok(())
 }
 
@@ -184,7 +184,7 @@ pub async fn a_chat_that_moves_takes_everything_along(database: &dyn Database) -
 
     let (_, later) = story.say("new", 2).await?;
     assert_eq!(later, conversation);
-    let loaded = story.store.load(conversation).await?;
+    let loaded = story.store.load(conversation, Seq(0)).await?;
     assert_eq!(loaded.key, ConversationKey::Chat(chat("new")));
     for pending in story.store.pending(conversation).await? {
         let PendingWhat::Said { place, .. } = pending.what else { anyhow::bail!("not said") };
@@ -259,7 +259,7 @@ pub async fn text_of_any_kind_comes_back_as_it_was(database: &dyn Database) -> R
     step.messages = vec![body.clone(), told(odd)];
     step.deliveries = vec![answer(odd, odd)];
     story.store.commit_step(&step).await?;
-    let messages = story.store.load(conversation).await?.messages;
+    let messages = story.store.load(conversation, Seq(0)).await?.messages;
     assert_eq!((&messages[1].body, &messages[2].body), (&body, &told(odd)));
     let out = story.store.claim_deliveries(&process("one"), &[account()], second(30), 9).await?;
     assert_eq!((&*out[0].new.text, &out[0].new.to), (odd, &chat(odd)));
