@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use async_trait::async_trait;
 use atlas_core::event::{Addressed, ChatKind, CommandLine, Envelope, Event, Inbound, Sender};
 use atlas_core::ids::{AccountId, ChatKey, HolderId, Person, PlatformMessage, PlatformName};
-use atlas_core::ports::{Capabilities, Encoded, Outgoing, Platform, Receipt, SendError};
+use atlas_core::ports::{Capabilities, Encoded, Outgoing, Platform, Receipt, Repeat, SendError};
 use chrono::{DateTime, Utc};
 
 /// The account of every terminal, and the name of the platform.
@@ -117,9 +117,9 @@ impl Platform for Terminal {
         message: &Outgoing,
         part: &Encoded,
         _index: usize,
-        repeat: bool,
+        repeat: Option<Repeat>,
     ) -> Result<Receipt, SendError> {
-        let mark = if repeat { "♻︎ " } else { "" };
+        let mark = if repeat.is_some() { "♻︎ " } else { "" };
         let shown = Outgoing { text: format!("{mark}{}", part.0), ..message.clone() };
         let printer = self.printer.clone();
         // A pipe whose reader is slow must not hold up a thread that others work on.

@@ -90,6 +90,7 @@ impl Commands {
             silent: true,
             kind: DeliveryKind::Notice,
             conversation: None,
+            reply_to: Some(command.inbound.message.clone()),
         };
         let now = self.engine.clock.now();
         self.engine.store.settle_command(command.inbox, &[answer], stops, now).await?;

@@ -16,8 +16,8 @@ use tokio::sync::watch;
 use crate::engine::Engine;
 use crate::ids::{ChatKey, DeliveryId, Seq};
 use crate::ports::{
-    Delivery, DeliveryKind, NewDelivery, Outgoing, Platform, Receipt, SendError, Settlement,
-    StoreError,
+    Delivery, DeliveryKind, NewDelivery, Outgoing, Platform, Receipt, Repeat, SendError,
+    Settlement, StoreError,
 };
 use crate::retry::{back_off, jitter};
 
@@ -131,13 +131,13 @@ impl Courier {
         if now - delivery.created_at > EXPIRES {
             return Some(self.closed(delivery, "it waited for more than a day").await);
         }
-        let NewDelivery { id, to, text, silent, kind, .. } = delivery.new.clone();
-        let outgoing = Outgoing { id, to, text, silent, kind };
+        let NewDelivery { id, to, text, silent, kind, reply_to, .. } = delivery.new.clone();
+        let outgoing = Outgoing { id, to, text, silent, kind, reply_to };
         let parts = platform.encode(&outgoing);
         let done = delivery.sent.len();
         for (index, part) in parts.into_iter().enumerate().skip(done) {
             let first = index == done;
-            let repeat = first && delivery.unsettled_since.is_some();
+            let repeat = delivery.unsettled_since.filter(|_| first).map(|since| repeat(since, now));
             if !first && self.record(delivery, Fact::Attempting).await.is_err() {
                 return None;
             }
@@ -188,6 +188,7 @@ impl Courier {
             silent: true,
             kind: DeliveryKind::Notice,
             conversation: None,
+            reply_to: None,
         });
         Settlement::Closed { reason: reason.to_owned(), note, notice }
     }
@@ -240,6 +241,11 @@ enum Fact<'a> {
     Arrived(&'a Receipt),
     /// Its claim ends.
     Settled(&'a Settlement),
+}
+
+/// Where the clock was set back nobody knows the age: as old as can be.
+fn repeat(since: DateTime<Utc>, now: DateTime<Utc>) -> Repeat {
+    Repeat { since, age: (now - since).to_std().unwrap_or(Duration::MAX) }
 }
 
 async fn sleep_until(deadline: Option<tokio::time::Instant>) {

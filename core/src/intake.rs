@@ -177,6 +177,7 @@ impl Intake {
                     silent: false,
                     kind: DeliveryKind::Notice,
                     conversation: None,
+                    reply_to: None,
                 };
                 let why = "a pairing code".to_owned();
                 Ok(Some((Disposition::Ignored { why }, vec![welcome])))

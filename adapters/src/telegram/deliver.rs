@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use atlas_core::ids::{AccountId, ChatKey, DeliveryId, PlatformMessage, PlatformName};
-use atlas_core::ports::{Capabilities, Encoded, Outgoing, Platform, Receipt, SendError};
+use atlas_core::ports::{Capabilities, Encoded, Outgoing, Platform, Receipt, Repeat, SendError};
 use serde::Deserialize;
 use teloxide::payloads::{SendChatAction, SendChatActionSetters, SendMessage, SendMessageSetters};
 use teloxide::types::{ChatAction, ChatId, MessageId, ParseMode, ThreadId};
@@ -143,7 +143,7 @@ impl Platform for TelegramPlatform {
         message: &Outgoing,
         part: &Encoded,
         index: usize,
-        repeat: bool,
+        repeat: Option<Repeat>,
     ) -> Result<Receipt, SendError> {
         let Some(place) = Place::of(&message.to.chat) else {
             return Err(SendError::Rejected(format!("{} is no chat of Telegram's", message.to)));
@@ -153,7 +153,7 @@ impl Platform for TelegramPlatform {
             Ok(part) => (part, !self.was_refused(key)),
             Err(_) => (Part { html: String::new(), plain: part.0.clone() }, false),
         };
-        let manner = Manner { place, formatted, silent: message.silent, repeat };
+        let manner = Manner { place, formatted, silent: message.silent, repeat: repeat.is_some() };
         let result = self.post_cured(&part, manner).await;
         let refused = result.as_ref().err().is_some_and(|refused| !refused.formatted);
         let result = result.map_err(|refused| refused::send_error(place, refused.error));

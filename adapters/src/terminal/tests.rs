@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 
 use atlas_core::event::{Addressed, Event, Inbound};
 use atlas_core::ids::{DeliveryId, HolderId};
-use atlas_core::ports::{DeliveryKind, Outgoing, Platform, SendError};
+use atlas_core::ports::{DeliveryKind, Outgoing, Platform, Repeat, SendError};
 use chrono::DateTime;
 
 use super::{Printer, Terminal, command};
@@ -37,6 +37,7 @@ fn outgoing(terminal: &Terminal, text: &str) -> Outgoing {
         text: text.to_owned(),
         silent: false,
         kind: DeliveryKind::Answer,
+        reply_to: None,
     }
 }
 
@@ -86,7 +87,7 @@ async fn a_message_is_delivered_whole_when_it_is_printed() {
     let message = outgoing(&terminal, &"long **text**\n".repeat(1000));
     let parts = terminal.encode(&message);
     assert_eq!(parts.len(), 1);
-    terminal.send(&message, &parts[0], 0, false).await.unwrap();
+    terminal.send(&message, &parts[0], 0, None).await.unwrap();
     assert_eq!(*paper.0.lock().unwrap(), vec![message.text]);
 }
 
@@ -95,7 +96,9 @@ async fn a_repeat_says_that_it_is_one() {
     let paper = Arc::new(Paper::default());
     let terminal = terminal(paper.clone());
     let message = outgoing(&terminal, "hello");
-    terminal.send(&message, &terminal.encode(&message)[0], 0, true).await.unwrap();
+    let since = DateTime::UNIX_EPOCH;
+    let repeat = Repeat { since, age: std::time::Duration::from_secs(1) };
+    terminal.send(&message, &terminal.encode(&message)[0], 0, Some(repeat)).await.unwrap();
     assert_eq!(*paper.0.lock().unwrap(), vec!["♻︎ hello"]);
 }
 
@@ -103,6 +106,6 @@ async fn a_repeat_says_that_it_is_one() {
 async fn what_a_closed_stream_refuses_stays_undelivered() {
     let terminal = terminal(Arc::new(Closed));
     let message = outgoing(&terminal, "hello");
-    let sent = terminal.send(&message, &terminal.encode(&message)[0], 0, false).await;
+    let sent = terminal.send(&message, &terminal.encode(&message)[0], 0, None).await;
     assert!(matches!(sent, Err(SendError::Transient(_))), "{sent:?}");
 }

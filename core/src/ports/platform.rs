@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
 use thiserror::Error;
 
 use crate::ids::{AccountId, ChatKey, DeliveryId, PlatformMessage, PlatformName};
@@ -34,6 +35,17 @@ pub struct Outgoing {
     pub silent: bool,
     /// What it is: a terminal prints answers and notices to different streams.
     pub kind: DeliveryKind,
+    /// The message or interaction whose answer it is, where that matters to the platform.
+    pub reply_to: Option<PlatformMessage>,
+}
+
+/// An earlier try of the same part that may have arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeat {
+    /// When the first such try began.
+    pub since: DateTime<Utc>,
+    /// How long ago that is, by core's clock.
+    pub age: Duration,
 }
 
 /// One platform message of an [`Outgoing`], made by [`Platform::encode`]. Opaque to core.
@@ -83,7 +95,7 @@ pub trait Platform: Send + Sync + 'static {
     /// together the whole text. Pure: the same input gives the same parts, also after a restart.
     fn encode(&self, message: &Outgoing) -> Vec<Encoded>;
 
-    /// Sends one part. `repeat` says that an earlier try may have arrived.
+    /// Sends one part. With `repeat`, an earlier try may have arrived.
     ///
     /// # Errors
     ///
@@ -93,7 +105,7 @@ pub trait Platform: Send + Sync + 'static {
         message: &Outgoing,
         part: &Encoded,
         index: usize,
-        repeat: bool,
+        repeat: Option<Repeat>,
     ) -> Result<Receipt, SendError>;
 
     /// Shows that the bot is typing, for a few seconds. Its failure is nobody's concern.

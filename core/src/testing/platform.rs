@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::ids::{AccountId, ChatKey, PlatformMessage, PlatformName};
-use crate::ports::{Capabilities, Encoded, Outgoing, Platform, Receipt, SendError};
+use crate::ports::{Capabilities, Encoded, Outgoing, Platform, Receipt, Repeat, SendError};
 
 /// Takes every message, and hands it to whoever listens.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Platform for RecordingPlatform {
         message: &Outgoing,
         _: &Encoded,
         _: usize,
-        _: bool,
+        _: Option<Repeat>,
     ) -> Result<Receipt, SendError> {
         let _ = self.sent.send(message.clone());
         Ok(Receipt { message: PlatformMessage(message.id.to_string()) })

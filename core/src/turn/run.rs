@@ -343,6 +343,7 @@ impl Driver<'_> {
             silent: kind == DeliveryKind::Notice,
             kind,
             conversation: Some(self.claim.conversation),
+            reply_to: None,
         }
     }
 }

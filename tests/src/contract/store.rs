@@ -234,6 +234,7 @@ pub fn answer(place: &str, text: &str) -> NewDelivery {
         silent: false,
         kind: DeliveryKind::Answer,
         conversation: None,
+        reply_to: None,
     }
 }
 

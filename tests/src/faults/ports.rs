@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use atlas_core::ids::{AccountId, ChatKey, PlatformName};
 use atlas_core::ports::{
     Answer, Capabilities, Delta, Encoded, FileError, FileState, LockGuard, MemoryFiles,
-    ModelClient, ModelError, ModelInfo, ModelRequest, Outgoing, Placed, Platform, Receipt,
+    ModelClient, ModelError, ModelInfo, ModelRequest, Outgoing, Placed, Platform, Receipt, Repeat,
     SendError, Stat,
 };
 
@@ -121,7 +121,7 @@ impl Platform for PlannedPlatform {
         message: &Outgoing,
         part: &Encoded,
         index: usize,
-        repeat: bool,
+        repeat: Option<Repeat>,
     ) -> Result<Receipt, SendError> {
         self.plan.before("send");
         let sent = self.inner.send(message, part, index, repeat).await;

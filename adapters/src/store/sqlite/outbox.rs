@@ -20,12 +20,12 @@ macro_rules! insert_deliveries {
     ($list:literal, $at:literal) => {
         concat!(
             "INSERT INTO outbox (id, account, chat, kind, silent, conversation_id, created_at, ",
-            "due_at, text) SELECT unhex(d.value ->> 0), d.value ->> 1, d.value ->> 2, ",
+            "due_at, text, reply_to) SELECT unhex(d.value ->> 0), d.value ->> 1, d.value ->> 2, ",
             "d.value ->> 3, d.value ->> 4, d.value ->> 5, ",
             $at,
             ", ",
             $at,
-            ", d.value ->> 6 FROM json_each(",
+            ", d.value ->> 6, d.value ->> 7 FROM json_each(",
             $list,
             ") d WHERE true ON CONFLICT (id) DO NOTHING"
         )
@@ -41,7 +41,7 @@ pub(super) fn columns(deliveries: &[NewDelivery]) -> Result<String, StoreError> 
         let (account, chat) = (new.to.account.as_str().to_owned(), new.to.chat.as_str().to_owned());
         let conversation = new.conversation.map(|conversation| conversation.0);
         let (id, kind) = (new.id.0.simple().to_string(), new.kind.word());
-        (id, account, chat, kind, new.silent, conversation, new.text.clone())
+        (id, account, chat, kind, new.silent, conversation, new.text.clone(), new.reply_to.clone())
     };
     json(&deliveries.iter().map(columns).collect::<Vec<_>>())
 }
@@ -82,7 +82,7 @@ WHERE position IN (
     ORDER BY line.due_at, line.position LIMIT $4 + 0
 )
 RETURNING position, id, account, chat, kind, silent, conversation_id, created_at, due_at, fence,
-    attempts - 1 AS tries, unknown_since, sent, text";
+    attempts - 1 AS tries, unknown_since, sent, text, reply_to";
 
 pub(super) async fn claim(
     connection: &mut Line,
@@ -115,6 +115,7 @@ fn delivery(row: &SqliteRow) -> Result<(i64, i64, Delivery), StoreError> {
         silent: row.get("silent")?,
         kind: row.word("kind")?,
         conversation: row.get::<Option<i64>>("conversation_id")?.map(ConversationId),
+        reply_to: row.get::<Option<String>>("reply_to")?.map(PlatformMessage),
     };
     let delivery = Delivery {
         new,
@@ -287,7 +288,7 @@ WHERE position IN (
     AND held.holder IS NOT NULL
 )
 RETURNING position, id, account, chat, kind, silent, conversation_id, created_at, due_at, fence,
-    attempts - 1 AS tries, unknown_since, sent, text";
+    attempts - 1 AS tries, unknown_since, sent, text, reply_to";
 
 pub(super) async fn claim_left_over(
     connection: &mut Line,

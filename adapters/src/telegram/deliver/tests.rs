@@ -21,6 +21,7 @@ fn outgoing(chat: &str, text: &str, silent: bool) -> Outgoing {
         text: text.to_owned(),
         silent,
         kind: DeliveryKind::Answer,
+        reply_to: None,
     }
 }
 
@@ -31,6 +32,8 @@ async fn send(
 ) -> Result<Receipt, SendError> {
     let parts = platform.encode(message);
     assert_eq!(parts, platform.encode(message), "encoding is not pure");
+    let since = chrono::DateTime::UNIX_EPOCH;
+    let repeat = repeat.then_some(Repeat { since, age: std::time::Duration::from_secs(1) });
     platform.send(message, &parts[0], 0, repeat).await
 }
 

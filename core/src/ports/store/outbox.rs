@@ -32,6 +32,8 @@ pub struct NewDelivery {
     pub kind: DeliveryKind,
     /// The conversation that hears of it if it can never be sent.
     pub conversation: Option<ConversationId>,
+    /// The message or interaction that a command's answer answers.
+    pub reply_to: Option<PlatformMessage>,
 }
 
 /// A delivery that this process is to send now.

@@ -63,7 +63,8 @@ fn show(delivery: &Delivery, aside: bool) {
     }
     let new = &delivery.new;
     let (id, to) = (new.id, new.to.clone());
-    let message = Outgoing { id, to, text, silent: new.silent, kind: new.kind };
+    let reply_to = new.reply_to.clone();
+    let message = Outgoing { id, to, text, silent: new.silent, kind: new.kind, reply_to };
     // Standard output of a terminal; where it fails, the person sees as much.
     let _ = print::print(&message);
 }

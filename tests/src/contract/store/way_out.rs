@@ -218,7 +218,11 @@ pub async fn a_closed_delivery_tells_the_bot_and_the_owner_once(
         StepCommit { deliveries: vec![answered], end: Some(TurnEnd::Done), ..step(&claim, &turn) };
     story.store.commit_step(&end).await?;
     let delivery = claimed(&story, 30).await?.pop().context("nothing claimed")?;
-    let notice = NewDelivery { kind: DeliveryKind::Notice, ..answer("6", "it was not sent") };
+    let notice = NewDelivery {
+        kind: DeliveryKind::Notice,
+        reply_to: Some("interaction 7".into()),
+        ..answer("6", "it was not sent")
+    };
     let closed = Settlement::Closed {
         reason: "blocked".to_owned(),
         note: Some("the answer never arrived".to_owned()),
