@@ -1,7 +1,8 @@
 //! One module per outside system. No module imports a sibling: what two of them need is a port of
-//! core's, or its own module with no system behind it (`http`).
+//! core's, or its own module with no system behind it (`http`, `markdown`).
 
 pub mod http;
+mod markdown;
 pub mod memory_fs;
 pub mod model;
 pub mod store;

@@ -14,8 +14,9 @@ use tracing::{debug, warn};
 
 use super::PLATFORM;
 use super::api::{ANSWER, Api, CallError};
-use super::encode::{Part, REPEAT_MARK, encode};
+use super::encode::{Part, encode};
 use super::place::Place;
+use crate::markdown::REPEAT_MARK;
 use refused::{Cure, cure};
 
 mod refused;

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::styled::{Span, Style, Styled};
+use crate::markdown::styled::{Style, Styled};
 
 /// The HTML of `range`. Styles that reach beyond it are closed at its end.
 pub(super) fn write(styled: &Styled, range: Range<usize>) -> String {
     let mut writer = Writer { text: &styled.text, at: range.start, out: String::new() };
     let mut open: Vec<(usize, &Style)> = Vec::new();
-    for span in within(styled, &range) {
+    for span in styled.within(&range) {
         let (start, end) = (span.range.start.max(range.start), span.range.end.min(range.end));
         writer.close_until(&mut open, start);
         writer.text_until(start);
@@ -18,16 +18,6 @@ pub(super) fn write(styled: &Styled, range: Range<usize>) -> String {
     writer.close_until(&mut open, range.end);
     writer.text_until(range.end);
     writer.out
-}
-
-/// The spans that show in `range`.
-pub(super) fn within<'a>(
-    styled: &'a Styled,
-    range: &Range<usize>,
-) -> impl Iterator<Item = &'a Span> {
-    let before = styled.spans.partition_point(|span| span.range.start < range.end);
-    let start = range.start;
-    styled.spans[..before].iter().filter(move |span| span.range.end > start)
 }
 
 struct Writer<'a> {
@@ -53,7 +43,7 @@ impl Writer<'_> {
 
 fn start_tag(style: &Style) -> String {
     match style {
-        Style::Bold => "<b>".to_owned(),
+        Style::Heading(_) | Style::Bold => "<b>".to_owned(),
         Style::Italic => "<i>".to_owned(),
         Style::Strike => "<s>".to_owned(),
         Style::Code => "<code>".to_owned(),
@@ -71,7 +61,7 @@ fn start_tag(style: &Style) -> String {
 
 fn end_tag(style: &Style) -> &'static str {
     match style {
-        Style::Bold => "</b>",
+        Style::Heading(_) | Style::Bold => "</b>",
         Style::Italic => "</i>",
         Style::Strike => "</s>",
         Style::Code => "</code>",

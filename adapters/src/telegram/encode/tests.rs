@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
-use super::styled::Styled;
 use super::*;
+use crate::markdown::{REPEAT_MARK, is_invisible};
 
 fn one(markdown: &str) -> String {
     let parts = encode(markdown);
@@ -184,7 +184,7 @@ fn cases_1_and_2_a_cut_fence_is_closed_and_opened_again() {
 fn a_cut_is_made_where_it_hurts_least() {
     let cut = |text: &str, room: usize| {
         let styled = Styled::plain(text);
-        let cuts = split::split(&styled, room);
+        let cuts = cuts(&styled, room);
         cuts.into_iter().map(|cut| text[cut.text].to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(cut("one two\n\nthree four", 14), ["one two", "three four"]);
@@ -198,6 +198,8 @@ fn a_cut_is_made_where_it_hurts_least() {
         cut(&format!("a{}", "\u{301}".repeat(6)), 3),
         ["a\u{301}\u{301}", "\u{301}\u{301}\u{301}", "\u{301}"]
     );
+    // A letter that takes what follows into its cluster, be it a space.
+    assert_eq!(cut("onetwo\u{d4e} three", 8), ["onetwo\u{d4e} ", "three"]);
     assert_eq!(cut(" \n\n ", 10), Vec::<String>::new());
 }
 
@@ -287,8 +289,8 @@ proptest! {
     fn every_part_is_whole_in_itself_and_together_they_are_the_text(
         markdown in markdown(), room in 8_usize..200,
     ) {
-        let styled = markdown::render(&markdown);
-        let cuts = split::split(&styled, room);
+        let styled = render(&markdown, &DIALECT);
+        let cuts = cuts(&styled, room);
         let (mut texts, mut source) = (String::new(), 0);
         for cut in &cuts {
             let html = html::write(&styled, cut.text.clone());
@@ -311,7 +313,7 @@ proptest! {
         borders.push(text.len());
         let longest = text.graphemes(true).map(utf16).max().unwrap_or_default();
         prop_assume!(longest <= room);
-        for cut in split::split(&styled, room) {
+        for cut in cuts(&styled, room) {
             prop_assert!(borders.contains(&cut.text.start) && borders.contains(&cut.text.end));
         }
     }

@@ -1,5 +1,5 @@
-//! From Markdown to text with styles. What Telegram has no style for stays readable text: nothing
-//! of what the model wrote is dropped.
+//! From Markdown to text with styles. What there is no style for stays readable text: nothing of what
+//! the model wrote is dropped.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,11 +14,22 @@ const DEEPEST: usize = 8;
 /// Longer addresses are shown as text.
 const LONGEST_LINK: usize = 2_048;
 
+/// What a platform shows in its own way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dialect {
+    /// Stands before an item of a list without numbers.
+    pub(crate) bullet: &'static str,
+    /// The widest table that is aligned, in columns.
+    pub(crate) widest: usize,
+    /// The schemes of the addresses that it makes links of. It drops others silently.
+    pub(crate) schemes: &'static [&'static str],
+}
+
 /// The text of `markdown`, with its styles.
-pub(super) fn render(markdown: &str) -> Styled {
+pub(crate) fn render(markdown: &str, dialect: &Dialect) -> Styled {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut renderer = Renderer { out: Styled::of(markdown.len()), ..Renderer::default() };
+    let mut renderer = Renderer::new(Styled::of(markdown.len()), dialect);
     let mut events = Parser::new_ext(markdown, options).into_offset_iter();
     for (event, range) in events.by_ref() {
         renderer.event(event, &range);
@@ -29,8 +40,8 @@ pub(super) fn render(markdown: &str) -> Styled {
     renderer.out
 }
 
-#[derive(Default)]
-struct Renderer {
+struct Renderer<'a> {
+    dialect: &'a Dialect,
     out: Styled,
     /// What each open inline tag began: a span by its number, or nothing.
     inline: Vec<Opened>,
@@ -45,6 +56,8 @@ struct Renderer {
     used: BTreeSet<String>,
     /// An HTML block's lines are written as they stand.
     html_block: bool,
+    /// A heading is one line.
+    heading: bool,
 }
 
 /// What an open inline tag has to close.
@@ -57,7 +70,23 @@ struct Opened {
     from: usize,
 }
 
-impl Renderer {
+impl<'a> Renderer<'a> {
+    fn new(out: Styled, dialect: &'a Dialect) -> Self {
+        Self {
+            dialect,
+            out,
+            inline: Vec::new(),
+            lists: Vec::new(),
+            quotes: Vec::new(),
+            pre: None,
+            table: None,
+            fresh: false,
+            used: BTreeSet::new(),
+            html_block: false,
+            heading: false,
+        }
+    }
+
     fn event(&mut self, event: Event<'_>, range: &Range<usize>) {
         match event {
             Event::Start(tag) => self.start(tag, range),
@@ -82,9 +111,10 @@ impl Renderer {
     fn start(&mut self, tag: Tag<'_>, range: &Range<usize>) {
         match tag {
             Tag::Paragraph => self.block(range.start),
-            Tag::Heading { .. } => {
+            Tag::Heading { level, .. } => {
                 self.block(range.start);
-                self.style(Style::Bold);
+                self.style(Style::Heading(level as u8));
+                self.heading = true;
             }
             Tag::BlockQuote(_) => self.quote(range.start),
             Tag::CodeBlock(kind) => self.code_block(&kind, range.start),
@@ -119,8 +149,11 @@ impl Renderer {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Heading(_)
-            | TagEnd::Emphasis
+            TagEnd::Heading(_) => {
+                self.heading = false;
+                self.end_inline();
+            }
+            TagEnd::Emphasis
             | TagEnd::Strong
             | TagEnd::Strikethrough
             | TagEnd::Link
@@ -152,10 +185,10 @@ impl Renderer {
     }
 
     /// Lines like `[TODO]: fix` define an address that nothing leads to: they were meant as text.
-    fn unused<'a>(
+    fn unused<'b>(
         &mut self,
         markdown: &str,
-        definitions: impl Iterator<Item = (&'a str, Range<usize>)>,
+        definitions: impl Iterator<Item = (&'b str, Range<usize>)>,
     ) {
         let mut unused: Vec<_> = definitions
             .filter(|(label, _)| !self.used.contains(&label.to_lowercase()))
@@ -185,7 +218,7 @@ impl Renderer {
 
     fn quote(&mut self, source: usize) {
         self.block(source);
-        // Telegram's quotes cannot be nested.
+        // Quotes cannot be nested in chats.
         let nested = self.quotes.iter().any(Option::is_some);
         let span = (!nested).then(|| self.out.open(Style::Quote));
         self.quotes.push(span);
@@ -213,20 +246,23 @@ impl Renderer {
         }
         let depth = self.lists.len().saturating_sub(1).min(DEEPEST);
         self.out.text.push_str(&"   ".repeat(depth));
+        let from = self.out.text.len();
         match self.lists.last_mut() {
             Some(Some(number)) => {
                 self.out.text.push_str(&format!("{number}. "));
                 *number = number.saturating_add(1);
             }
-            _ => self.out.text.push_str("• "),
+            _ => self.out.text.push_str(self.dialect.bullet),
         }
+        self.out.bullets.push(from..self.out.text.len());
         self.fresh = true;
     }
 
     /// A box takes the place of the bullet.
     fn task(&mut self, done: bool) {
-        if self.out.text.ends_with("• ") {
-            self.out.text.truncate(self.out.text.len() - "• ".len());
+        let bullet = self.out.bullets.pop_if(|bullet| bullet.end == self.out.text.len());
+        if let Some(bullet) = bullet {
+            self.out.text.truncate(bullet.start);
         }
         self.out.text.push_str(if done { "☑ " } else { "☐ " });
         self.fresh = true;
@@ -246,7 +282,7 @@ impl Renderer {
 
     fn end_table(&mut self) {
         let Some(table) = self.table.take() else { return };
-        match table.aligned() {
+        match table.aligned(self.dialect.widest) {
             Some(lines) => {
                 let span = self.out.open(Style::Pre(None));
                 self.out.text.push_str(&lines);
@@ -294,6 +330,10 @@ impl Renderer {
             table.push(" ");
             return;
         }
+        if self.heading {
+            self.out.text.push(' ');
+            return;
+        }
         let indent = self.indent();
         self.out.text.push('\n');
         self.out.text.push_str(&indent);
@@ -304,10 +344,20 @@ impl Renderer {
         "   ".repeat(self.lists.len().min(DEEPEST))
     }
 
+    fn is_openable(&self, address: &str) -> bool {
+        let is = |scheme: &&str| {
+            address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+        };
+        address.len() <= LONGEST_LINK && self.dialect.schemes.iter().any(is)
+    }
+
     fn style(&mut self, style: Style) {
         // A style within itself would be counted twice and shown once.
         let open = self.inline.iter().filter_map(|opened| opened.span);
-        let twice = open.into_iter().any(|span| self.out.spans[span].style == style);
+        let shown = |open: &Style| {
+            *open == style || (style == Style::Bold && matches!(open, Style::Heading(_)))
+        };
+        let twice = open.into_iter().any(|span| shown(&self.out.spans[span].style));
         let span = (!twice && self.table.is_none()).then(|| self.out.open(style));
         self.inline.push(Opened { span, ..Opened::default() });
     }
@@ -317,7 +367,7 @@ impl Renderer {
         let mut open = self.inline.iter().filter_map(|opened| opened.span);
         // A picture within a link: links cannot be nested.
         let nested = open.any(|span| matches!(self.out.spans[span].style, Style::Link(_)));
-        let opens = is_openable(address) && !nested && self.table.is_none();
+        let opens = self.is_openable(address) && !nested && self.table.is_none();
         let span = opens.then(|| self.out.open(Style::Link(address.to_owned())));
         self.inline.push(Opened { span, address: Some(address.to_owned()), from });
     }
@@ -347,14 +397,6 @@ impl Renderer {
             self.out.text.push_str(&format!(" ({bare})"));
         }
     }
-}
-
-/// Whether Telegram makes a link of it. It drops others silently, `mailto:` among them.
-fn is_openable(address: &str) -> bool {
-    let is = |scheme: &str| {
-        address.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    };
-    address.len() <= LONGEST_LINK && ["http://", "https://", "tg://"].into_iter().any(is)
 }
 
 /// The language that a fence's info names: its first word, if nothing but attributes follows. None

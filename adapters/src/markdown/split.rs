@@ -5,34 +5,36 @@ use std::ops::Range;
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation};
 
-use super::html::within;
 use super::is_blank;
-use super::styled::{Span, Style, Styled};
+use super::styled::{Style, Styled};
 
-/// The most entities that Telegram keeps in a message.
-const ENTITIES: usize = 100;
-/// The most bytes of a message's HTML; Telegram refuses more than 32,768.
-const BYTES: usize = 30_000;
+/// How much of a message is used up.
+pub(crate) trait Load {
+    /// Takes `cluster`, which stands at `at` of the rendered text. Whether the message still fits.
+    fn takes(&mut self, cluster: &str, at: usize) -> bool;
+}
 
 /// One part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(crate) struct Cut {
     /// Of the rendered text, without white space at its ends. Never blank.
-    pub(super) text: Range<usize>,
+    pub(crate) text: Range<usize>,
     /// Of the source. Together the parts' sources are the whole, but for parts that are blank.
-    pub(super) source: Range<usize>,
+    pub(crate) source: Range<usize>,
 }
 
-/// The parts of `styled`, each of at most `room` UTF-16 units. None where nothing of it can be seen.
-pub(super) fn split(styled: &Styled, room: usize) -> Vec<Cut> {
+/// The parts of `styled`, each of what a message takes: `load` is an empty one that begins at an offset
+/// of the rendered text, where the styles that are open are opened again. No parts where nothing can be
+/// seen.
+pub(crate) fn split<L: Load>(styled: &Styled, load: impl Fn(usize) -> L) -> Vec<Cut> {
     let blocks = styled.spans.iter().filter(|span| matches!(span.style, Style::Pre(_)));
     let code = blocks.map(|span| span.range.clone()).collect();
-    let splitter = Splitter { styled, text: &styled.text, room, code };
+    let splitter = Splitter { text: &styled.text, load, code };
     let mut cuts = Vec::new();
     let (mut start, mut source) = (splitter.skip(0), 0);
     while start < styled.text.len() {
         let end = splitter.end(start);
-        let visible = start..start + styled.text[start..end].trim_end().len();
+        let visible = start..splitter.visible_end(start..end);
         let next = splitter.skip(end);
         let is_last = next >= styled.text.len();
         let source_end = if is_last { styled.source_len() } else { styled.source_of(visible.end) };
@@ -44,15 +46,14 @@ pub(super) fn split(styled: &Styled, room: usize) -> Vec<Cut> {
     cuts
 }
 
-struct Splitter<'a> {
-    styled: &'a Styled,
+struct Splitter<'a, F> {
     text: &'a str,
-    room: usize,
+    load: F,
     /// The blocks of code, in order.
     code: Vec<Range<usize>>,
 }
 
-impl Splitter<'_> {
+impl<L: Load, F: Fn(usize) -> L> Splitter<'_, F> {
     /// Where the part that begins at `start` ends: always behind `start`.
     fn end(&self, start: usize) -> usize {
         let reach = self.reach(start);
@@ -67,12 +68,19 @@ impl Splitter<'_> {
         far.or_else(|| self.word(&window)).unwrap_or(reach)
     }
 
+    /// The end of `part` without the white space behind it, but for what belongs to a cluster.
+    fn visible_end(&self, part: Range<usize>) -> usize {
+        let trimmed = part.start + self.text[part.clone()].trim_end().len();
+        let ends = |at: &usize| self.text.is_char_boundary(*at) && self.is_boundary(*at);
+        (trimmed..part.end).find(ends).unwrap_or(part.end)
+    }
+
     /// The furthest end of a part that begins at `start`.
     fn reach(&self, start: usize) -> usize {
-        let mut load = Load::new(self.styled, start);
+        let mut load = (self.load)(start);
         let clusters = self.text[start..].grapheme_indices(true);
         for (at, cluster) in clusters {
-            if !load.takes(cluster, start + at, self.room) {
+            if !load.takes(cluster, start + at) {
                 return if at > 0 { start + at } else { self.forced(start, cluster) };
             }
         }
@@ -81,12 +89,14 @@ impl Splitter<'_> {
 
     /// As much of a cluster as fits, for one that is longer than a message.
     fn forced(&self, start: usize, cluster: &str) -> usize {
-        let mut units = 0;
-        let fits = |c: &char| {
-            units += c.len_utf16();
-            units <= self.room
-        };
-        let fitting = cluster.chars().take_while(fits).map(char::len_utf8).sum::<usize>();
+        let mut load = (self.load)(start);
+        let mut fitting = 0;
+        for c in cluster.chars() {
+            if !load.takes(c.encode_utf8(&mut [0; 4]), start + fitting) {
+                break;
+            }
+            fitting += c.len_utf8();
+        }
         start + fitting.max(cluster.chars().next().map_or(1, char::len_utf8))
     }
 
@@ -148,52 +158,5 @@ impl Splitter<'_> {
         places
             .filter(|at| self.text.is_char_boundary(*at))
             .find(|at| is_place(*at) && self.is_boundary(*at))
-    }
-}
-
-/// How much of a message is used up.
-struct Load<'a> {
-    units: usize,
-    bytes: usize,
-    entities: usize,
-    /// Styles that begin further on.
-    coming: &'a [Span],
-}
-
-impl<'a> Load<'a> {
-    /// At `start`: the styles that are open there are opened again.
-    fn new(styled: &'a Styled, start: usize) -> Self {
-        let begun = styled.spans.partition_point(|span| span.range.start < start);
-        let mut load = Self { units: 0, bytes: 0, entities: 0, coming: &styled.spans[begun..] };
-        for span in within(styled, &(start..start)) {
-            load.open(span);
-        }
-        load
-    }
-
-    /// Whether `cluster`, at `at`, still fits.
-    fn takes(&mut self, cluster: &str, at: usize, room: usize) -> bool {
-        while let Some((span, coming)) = self.coming.split_first()
-            && span.range.start < at + cluster.len()
-        {
-            self.open(span);
-            self.coming = coming;
-        }
-        self.units += super::utf16(cluster);
-        // The longest name of a character is `&quot;`.
-        self.bytes +=
-            cluster.bytes().map(|b| if b"&<>\"".contains(&b) { 6 } else { 1 }).sum::<usize>();
-        self.units <= room && self.bytes <= BYTES && self.entities <= ENTITIES
-    }
-
-    fn open(&mut self, span: &Span) {
-        let (entities, bytes) = match &span.style {
-            // Two tags, and perhaps counted as two.
-            Style::Pre(language) => (2, 50 + language.as_ref().map_or(0, String::len)),
-            Style::Link(address) => (1, 16 + 6 * address.len()),
-            _ => (1, 25),
-        };
-        self.entities += entities;
-        self.bytes += bytes;
     }
 }

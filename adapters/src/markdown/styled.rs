@@ -2,34 +2,38 @@
 
 use std::ops::Range;
 
-/// A style, as Telegram has them.
+/// A style.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(crate) enum Style {
+    /// A heading of level 1 to 6: one line.
+    Heading(u8),
     Bold,
     Italic,
     Strike,
     Code,
     /// A block of code, and its language if one was told.
     Pre(Option<String>),
-    /// An address that Telegram opens.
+    /// An address that the platform opens.
     Link(String),
     Quote,
 }
 
 /// A style over a part of the text. Spans are nested and never overlap in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub(crate) struct Span {
     /// In bytes of the rendered text.
-    pub(super) range: Range<usize>,
-    pub(super) style: Style,
+    pub(crate) range: Range<usize>,
+    pub(crate) style: Style,
 }
 
 /// The rendered text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Styled {
-    pub(super) text: String,
+pub(crate) struct Styled {
+    pub(crate) text: String,
     /// By their start, the outer before the inner.
-    pub(super) spans: Vec<Span>,
+    pub(crate) spans: Vec<Span>,
+    /// What stands before the items of lists, in order: not the model's own words.
+    pub(crate) bullets: Vec<Range<usize>>,
     /// Rendered offset and source offset, both never falling.
     marks: Vec<(usize, usize)>,
     /// The source's length.
@@ -38,29 +42,36 @@ pub(super) struct Styled {
 
 impl Styled {
     /// For a source of `source_len` bytes.
-    pub(super) fn of(source_len: usize) -> Self {
+    pub(crate) fn of(source_len: usize) -> Self {
         Self { source_len, ..Self::default() }
     }
 
     /// Text that is what it looks like.
-    pub(super) fn plain(text: &str) -> Self {
+    pub(crate) fn plain(text: &str) -> Self {
         Self { text: text.to_owned(), ..Self::of(text.len()) }
     }
 
     /// The next character rendered comes from `source`.
-    pub(super) fn mark(&mut self, source: usize) {
+    pub(crate) fn mark(&mut self, source: usize) {
         let last = self.marks.last().map_or(0, |(_, source)| *source);
         self.marks.push((self.text.len(), source.max(last)));
     }
 
+    /// The spans that show in `range`; of an empty one, those that are open where it stands.
+    pub(crate) fn within(&self, range: &Range<usize>) -> impl Iterator<Item = &Span> {
+        let before = self.spans.partition_point(|span| span.range.start < range.end);
+        let start = range.start;
+        self.spans[..before].iter().filter(move |span| span.range.end > start)
+    }
+
     /// Begins a style, and gives its number for [`close`](Self::close).
-    pub(super) fn open(&mut self, style: Style) -> usize {
+    pub(crate) fn open(&mut self, style: Style) -> usize {
         self.spans.push(Span { range: self.text.len()..self.text.len(), style });
         self.spans.len() - 1
     }
 
     /// Ends it.
-    pub(super) fn close(&mut self, span: usize) {
+    pub(crate) fn close(&mut self, span: usize) {
         if let Some(span) = self.spans.get_mut(span) {
             span.range.end = self.text.len();
         }
@@ -68,7 +79,7 @@ impl Styled {
 
     /// Where in the source the character at `at` comes from, roughly: between two marks the text is
     /// taken for verbatim. Never falls while `at` grows.
-    pub(super) fn source_of(&self, at: usize) -> usize {
+    pub(crate) fn source_of(&self, at: usize) -> usize {
         let after = self.marks.partition_point(|(rendered, _)| *rendered <= at);
         let next = self.marks.get(after).map_or(self.source_len, |(_, source)| *source);
         match after.checked_sub(1).and_then(|last| self.marks.get(last)) {
@@ -78,7 +89,7 @@ impl Styled {
     }
 
     /// The source's length in bytes.
-    pub(super) fn source_len(&self) -> usize {
+    pub(crate) fn source_len(&self) -> usize {
         self.source_len
     }
 }

@@ -1,39 +1,36 @@
-//! Tables, which Telegram has none of: aligned text where it fits a phone's width, else a bullet a
-//! row with each value beside its heading.
+//! Tables, which chats have none of: aligned text where it fits the width, else a bullet a row with
+//! each value beside its heading.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The widest table that is aligned, in columns of a fixed-width font.
-const WIDEST: usize = 56;
-
 /// A table's cells, the heading row first. Cells are plain text.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// Begins a row.
-    pub(super) fn row(&mut self) {
+    pub(crate) fn row(&mut self) {
         self.rows.push(Vec::new());
     }
 
     /// Begins a cell.
-    pub(super) fn cell(&mut self) {
+    pub(crate) fn cell(&mut self) {
         if let Some(row) = self.rows.last_mut() {
             row.push(String::new());
         }
     }
 
     /// Adds to the cell.
-    pub(super) fn push(&mut self, text: &str) {
+    pub(crate) fn push(&mut self, text: &str) {
         if let Some(cell) = self.rows.last_mut().and_then(|row| row.last_mut()) {
             cell.push_str(&text.replace('\n', " "));
         }
     }
 
     /// Adds a link's address, where the cell does not end with it.
-    pub(super) fn push_address(&mut self, address: &str) {
+    pub(crate) fn push_address(&mut self, address: &str) {
         if let Some(cell) = self.rows.last_mut().and_then(|row| row.last_mut())
             && !cell.ends_with(address)
         {
@@ -41,11 +38,11 @@ impl Table {
         }
     }
 
-    /// Its lines, aligned. None where it is too wide.
-    pub(super) fn aligned(&self) -> Option<String> {
+    /// Its lines, aligned. None where they take more than `widest` columns of a fixed-width font.
+    pub(crate) fn aligned(&self, widest: usize) -> Option<String> {
         let widths = self.widths();
         let gaps = 3 * widths.len().saturating_sub(1);
-        if widths.iter().sum::<usize>() + gaps > WIDEST {
+        if widths.iter().sum::<usize>() + gaps > widest {
             return None;
         }
         let mut lines: Vec<String> =
@@ -67,7 +64,7 @@ impl Table {
     }
 
     /// Its rows as bullets.
-    pub(super) fn bullets(&self) -> String {
+    pub(crate) fn bullets(&self) -> String {
         let Some((head, rows)) = self.rows.split_first() else { return String::new() };
         if rows.is_empty() {
             return head.join(" | ");
