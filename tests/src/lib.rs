@@ -15,3 +15,10 @@ pub mod model;
 pub mod process;
 pub mod telegram;
 pub mod wire;
+
+/// How often a campaign goes round: `tenth` as a rule, ten times as often where `ATLAS_SOAK` is set
+/// (`just soak`). Each round has a number, which is all that it may draw from.
+#[must_use]
+pub fn rounds(tenth: usize) -> std::ops::Range<usize> {
+    0..if std::env::var_os("ATLAS_SOAK").is_some() { tenth * 10 } else { tenth }
+}

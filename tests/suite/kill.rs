@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use atlas_tests::faults::{KILL, LATER};
 use atlas_tests::harness::{Harness, OWNER};
 use atlas_tests::model::{Reply, Request, Takes, call, say};
+use atlas_tests::rounds;
 use serde_json::json;
 
 use crate::scene;
@@ -271,6 +272,11 @@ fn six_messages_that_came_while_it_was_down_are_handled_in_order() {
 
 #[test]
 fn a_long_life_of_sudden_deaths_loses_and_doubles_nothing() {
+    rounds(1).for_each(long_life);
+}
+
+/// Each round meets the deaths in another order.
+fn long_life(round: usize) {
     let mut scene = scene();
     scene.model.rule(Takes::All, |request| {
         if request.last_role() == "tool" {
@@ -286,7 +292,7 @@ fn a_long_life_of_sudden_deaths_loses_and_doubles_nothing() {
         }
         call("memory", &json!({"target": "memory", "operations": operations}))
     });
-    let deaths = [
+    let mut deaths = [
         "commit_step:after:2",
         "accept:after:1",
         "place:after:1",
@@ -304,6 +310,8 @@ fn a_long_life_of_sudden_deaths_loses_and_doubles_nothing() {
         "send:before:2",
         "accept:before:1",
     ];
+    deaths.rotate_left(round * 5 % deaths.len());
+    deaths[..round].reverse();
     let mut died = 0;
     for (life, death) in deaths.iter().enumerate() {
         let later = (life * 900).to_string();
