@@ -6,6 +6,7 @@ mod models;
 
 use std::path::PathBuf;
 
+use atlas_core::access::Limits;
 use atlas_core::ids::{Person, PersonId, PlatformName};
 use chrono_tz::Tz;
 
@@ -15,6 +16,7 @@ use crate::error::Error;
 use crate::layers::{Raw, RawId};
 use crate::place::Place;
 use crate::places::Places;
+use crate::rate::parse_rate;
 use crate::secrets;
 use crate::source::Source;
 use crate::types::{BotConfig, Config, Conversations};
@@ -36,6 +38,7 @@ impl Check<'_> {
     pub(crate) fn whole(&mut self, raw: &Raw, bots: &[Found]) -> Config {
         let timezone = self.timezone(raw);
         let owner = self.owner(raw);
+        let deciders = self.deciders(raw);
         let (models, default_model) = self.models(raw);
         let bots = self.bots(bots, &default_model);
         let accounts = self.accounts(raw, &bots);
@@ -44,6 +47,8 @@ impl Check<'_> {
             home: self.source.home.clone(),
             timezone,
             owner,
+            deciders,
+            limits: limits(raw),
             models,
             default_model,
             accounts,
@@ -82,6 +87,27 @@ impl Check<'_> {
     fn owner(&mut self, raw: &Raw) -> Vec<Person> {
         let ids = self.people(&["owner", "telegram"], &raw.owner.telegram);
         ids.into_iter().map(|id| Person { platform: PlatformName::from("telegram"), id }).collect()
+    }
+
+    /// The ids of those who decide besides the owner. One without an id is nobody.
+    fn deciders(&mut self, raw: &Raw) -> Vec<Person> {
+        let mut deciders = Vec::new();
+        for (n, raw) in raw.deciders.iter().enumerate() {
+            let n = n.to_string();
+            if raw.telegram.is_empty() {
+                let name =
+                    raw.name.as_deref().map_or_else(|| "this decider".to_owned(), mask::value);
+                self.fail(
+                    &["deciders", &n],
+                    format!("{name} has no id"),
+                    "Add their ids: `telegram = [\"123456789\"]`.",
+                );
+            }
+            let ids = self.people(&["deciders", &n, "telegram"], &raw.telegram);
+            let person = |id| Person { platform: PlatformName::from("telegram"), id };
+            deciders.extend(ids.into_iter().map(person));
+        }
+        deciders
     }
 
     /// A list of people's ids on Telegram.
@@ -198,6 +224,15 @@ impl Check<'_> {
 
     fn file(&self) -> Place {
         Place::Path(PathBuf::from(crate::FILE))
+    }
+}
+
+/// Checked as values; the defaults are ones.
+fn limits(raw: &Raw) -> Limits {
+    let default = Limits::default();
+    Limits {
+        guest: parse_rate(&raw.limits.guest).unwrap_or(default.guest),
+        chat: parse_rate(&raw.limits.chat).unwrap_or(default.chat),
     }
 }
 

@@ -7,8 +7,12 @@ use config::{ConfigError, Map, Source, Value};
 use serde::Deserialize;
 
 /// What holds where nothing is written: the one place that says so.
-const DEFAULTS: [(&str, &str); 2] =
-    [("conversations.patience", "15m"), ("memory.refresh", "append")];
+const DEFAULTS: [(&str, &str); 4] = [
+    ("conversations.patience", "15m"),
+    ("memory.refresh", "append"),
+    ("limits.guest", "20/h"),
+    ("limits.chat", "60/h"),
+];
 const SWITCHES: [(&str, bool); 2] = [("conversations.join_direct", true), ("memory.notice", true)];
 
 /// All layers as one, not yet checked as a whole.
@@ -22,6 +26,8 @@ pub(crate) struct Raw {
     pub(crate) routes: Vec<RawRoute>,
     pub(crate) conversations: RawConversations,
     pub(crate) memory: RawMemory,
+    pub(crate) limits: RawLimits,
+    pub(crate) deciders: Vec<RawDecider>,
 }
 
 /// An id, or None where what was written is none.
@@ -64,6 +70,7 @@ pub(crate) struct RawRoute {
     pub(crate) answer: Option<String>,
     pub(crate) memory: Option<String>,
     pub(crate) allow: Option<Vec<RawId>>,
+    pub(crate) allow_bots: Option<Vec<RawId>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -78,6 +85,20 @@ pub(crate) struct RawConversations {
 #[serde(default)]
 pub(crate) struct RawMemory {
     pub(crate) notice: bool,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct RawLimits {
+    pub(crate) guest: String,
+    pub(crate) chat: String,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct RawDecider {
+    pub(crate) name: Option<String>,
+    pub(crate) telegram: Vec<RawId>,
 }
 
 /// Checked values as a layer. `config`'s own sources would read the text again, and read an

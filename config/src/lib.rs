@@ -21,6 +21,7 @@ mod mask;
 mod nearest;
 mod place;
 mod places;
+mod rate;
 mod schema;
 mod secrets;
 mod source;

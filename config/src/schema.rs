@@ -26,6 +26,8 @@ pub(crate) enum Kind {
     Switch,
     /// `15m`.
     Duration,
+    /// `20/h`: so many in a window.
+    Rate,
     /// A zone of the IANA database.
     Zone,
     /// One of these words. The second list is what later versions bring.
@@ -57,9 +59,9 @@ pub(crate) const ROOT: &[Key] = &[
     key("routes", Kind::Rows(ROUTE)),
     key("conversations", Kind::Section(CONVERSATIONS)),
     key("memory", Kind::Section(MEMORY)),
-    key("deciders", Kind::Later),
+    key("limits", Kind::Section(LIMITS)),
+    key("deciders", Kind::Rows(DECIDER)),
     key("routines", Kind::Later),
-    key("limits", Kind::Later),
     key("budget", Kind::Later),
     key("http", Kind::Later),
     key("database", Kind::Later),
@@ -96,6 +98,7 @@ const ROUTE: &[Key] = &[
     key("answer", Kind::OneOf(&["mentioned", "all"], &[])),
     key("memory", Kind::OneOf(&["none", "notes", "all"], &[])),
     key("allow", Kind::Ids),
+    key("allow_bots", Kind::Ids),
     key("tools", Kind::Later),
     key("stream", Kind::Later),
 ];
@@ -108,6 +111,11 @@ const CONVERSATIONS: &[Key] = &[
 
 const MEMORY: &[Key] =
     &[key("notice", Kind::Switch), key("refresh", Kind::OneOf(&["append"], &["replace"]))];
+
+const LIMITS: &[Key] = &[key("guest", Kind::Rate), key("chat", Kind::Rate)];
+
+const DECIDER: &[Key] =
+    &[key("name", Kind::Text), key("telegram", Kind::Ids), key("discord", Kind::Later)];
 
 /// The front matter of a `BOT.md`.
 pub(crate) const BOT: &[Key] = &[

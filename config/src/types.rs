@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use atlas_core::access::Limits;
 use atlas_core::audience::SharedMemory;
 use atlas_core::ids::{AccountId, BotName, ModelName, Person, PlatformChat};
 use atlas_core::router::{Allow, Answer};
@@ -20,6 +21,10 @@ pub struct Config {
     pub timezone: Tz,
     /// `[owner]`: one person's ids.
     pub owner: Vec<Person>,
+    /// `[[deciders]]`: the ids of all of them.
+    pub deciders: Vec<Person>,
+    /// `[limits]`.
+    pub limits: Limits,
     /// `[models.<name>]`, never empty: where none is configured, one from the environment or `offline`.
     pub models: BTreeMap<ModelName, Model>,
     /// The model of bots that name none: `default`, else the only or first one.
@@ -103,6 +108,8 @@ pub struct RouteConfig {
     pub memory: Option<SharedMemory>,
     /// Who may talk besides the owner.
     pub allow: Allow,
+    /// Which bots may talk.
+    pub bots: Allow,
 }
 
 /// A bot of the home.

@@ -4,7 +4,7 @@
 use config::ValueKind;
 
 use crate::schema::Kind;
-use crate::{duration, mask, nearest};
+use crate::{duration, mask, nearest, rate};
 
 /// A value as it was written.
 #[derive(Clone, Debug)]
@@ -60,6 +60,7 @@ fn fit_text(key: &str, kind: Kind, text: &str) -> Result<ValueKind, Refusal> {
     }
     match kind {
         Kind::Duration => duration(key, text)?,
+        Kind::Rate => rate(key, text)?,
         Kind::Zone => zone(key, text)?,
         Kind::Address => address(key, text)?,
         Kind::OneOf(words, later) => one_of(key, text, words, later)?,
@@ -84,6 +85,7 @@ pub(crate) fn takes(kind: Kind) -> &'static str {
         Kind::Tokens => "a whole number without quotes",
         Kind::Switch => "true or false, without quotes",
         Kind::Duration => "a duration in quotes",
+        Kind::Rate => "a number and its time in quotes",
         Kind::Zone => "the name of a time zone in quotes",
         Kind::OneOf(..) => "a word in quotes",
         Kind::Id => "an id",
@@ -104,6 +106,7 @@ fn example(kind: Kind) -> String {
         Kind::Tokens => "64000".to_owned(),
         Kind::Switch => "true".to_owned(),
         Kind::Duration => "\"15m\"".to_owned(),
+        Kind::Rate => "\"20/h\"".to_owned(),
         Kind::Zone => "\"America/Sao_Paulo\"".to_owned(),
         Kind::Id => "\"123456789\"".to_owned(),
         Kind::Ids => "[\"123456789\"]".to_owned(),
@@ -118,6 +121,17 @@ fn duration(key: &str, text: &str) -> Result<(), Refusal> {
     Err((
         format!("`{key}` is no duration: {}", mask::value(text)),
         "Write whole numbers with their unit, s, m, h or d, up to a year: \"90s\", \"15m\", \"1h30m\"."
+            .to_owned(),
+    ))
+}
+
+fn rate(key: &str, text: &str) -> Result<(), Refusal> {
+    if rate::parse_rate(text).is_some() {
+        return Ok(());
+    }
+    Err((
+        format!("`{key}` is no number of messages in a time: {}", mask::value(text)),
+        "Write a whole number from 1, a slash and m, h, d or a duration: \"20/h\", \"100/d\", \"10/5m\"."
             .to_owned(),
     ))
 }

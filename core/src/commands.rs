@@ -2,6 +2,8 @@
 //! once, also when the process dies in between; and beside the conversation's turn, so that `/stop`
 //! does not wait for what it is to stop.
 
+pub mod allow;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,19 +20,25 @@ use crate::ports::{DeliveryKind, NewDelivery, PendingCommand, PendingWhat, Statu
 /// How often the store is looked into without a ring.
 const SWEEP: Duration = Duration::from_secs(5);
 
+/// The command that is not for everybody.
+const ALLOW: &str = "allow";
+
 /// The commands, as help lists them and platforms show them in a menu.
-pub const COMMANDS: [(&str, &str); 3] = [
+pub const COMMANDS: [(&str, &str); 4] = [
     ("status", "what is going on"),
     ("stop", "end the answer that is being made"),
+    (ALLOW, "for the owner: let somebody in"),
     ("help", "what you can say here"),
 ];
 
 /// What a message wants as a command, None where it is one for the bot to read.
 #[must_use]
 pub fn action(inbound: &Inbound) -> Option<Action> {
-    match inbound.command.as_ref()?.name.as_str() {
+    let line = inbound.command.as_ref()?;
+    match line.name.as_str() {
         "status" | "help" | "start" => Some(Action::Look),
         "stop" => Some(Action::Stop),
+        ALLOW => Some(allow::action(&line.rest)),
         _ => None,
     }
 }
@@ -81,7 +89,8 @@ impl Commands {
         let text = match name {
             "status" => self.status(command).await?,
             "stop" => self.stopped(command).await?.to_owned(),
-            _ => help(),
+            ALLOW => allow::answer(&self.engine, command).await?,
+            _ => help(self.decides(command)),
         };
         let answer = NewDelivery {
             id: DeliveryId::new(),
@@ -100,6 +109,13 @@ impl Commands {
         self.engine.bells.outbox.notify_one();
         self.engine.bells.changed.notify_waiters();
         Ok(())
+    }
+
+    /// Whether it comes from somebody who lets others in.
+    fn decides(&self, command: &PendingCommand) -> bool {
+        let person = command.inbound.sender.person.as_ref();
+        command.standing == Standing::Owner
+            || person.is_some_and(|person| self.engine.home().deciders.contains(person))
     }
 
     /// What a command to stop finds. The store does it, when the command is settled.
@@ -159,11 +175,12 @@ fn shown_duration(time: chrono::TimeDelta) -> String {
     }
 }
 
-fn help() -> String {
+/// What can be said here. `decides`: to somebody who lets others in.
+fn help(decides: bool) -> String {
     let mut text = "Write to me as you would to a person. I remember what you ask me to remember; \
                     what you tell me in private holds in all our private chats.\n"
         .to_owned();
-    for (name, what) in COMMANDS {
+    for (name, what) in COMMANDS.iter().filter(|(name, _)| decides || *name != ALLOW) {
         text.push_str(&format!("\n/{name} – {what}"));
     }
     text
@@ -199,9 +216,10 @@ mod tests {
 
     #[test]
     fn help_names_every_command() {
-        let text = help();
+        let (text, guests) = (help(true), help(false));
         for (name, what) in COMMANDS {
             assert!(text.contains(&format!("/{name} – {what}")));
+            assert_eq!(guests.contains(&format!("/{name} – {what}")), name != ALLOW);
         }
     }
 }

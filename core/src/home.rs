@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chrono_tz::Tz;
 
+use crate::access::Limits;
 use crate::bot::Bot;
 use crate::ids::{BotId, BotName, ModelName, Person};
 use crate::router::Router;
@@ -20,6 +21,10 @@ pub struct Home {
     pub router: Router,
     /// The owner's ids of the configuration. Those of the database are added at run time.
     pub owners: BTreeSet<Person>,
+    /// People who may decide besides the owner.
+    pub deciders: BTreeSet<Person>,
+    /// What everybody but the owner is held to.
+    pub limits: Limits,
     /// Whether the owner's DMs with one bot and its terminal are one conversation.
     pub join_direct: bool,
     /// Tokens at which the open episode is cut; None for the smaller of 60 % of the window and 64,000.

@@ -7,19 +7,21 @@ use std::sync::Arc;
 use tokio::sync::RwLock;
 
 use crate::access::{
-    Action, People, Standing, looks_like_pairing_code, may, pairing_hash, standing,
+    Action, People, Role, Standing, looks_like_pairing_code, may, pairing_hash, role,
 };
 use crate::audience::Audience;
 use crate::commands;
 use crate::engine::Engine;
-use crate::event::{Addressed, ChatKind, Envelope, Event, Inbound};
+use crate::event::{Addressed, ChatKind, Envelope, Event, Inbound, Sender};
 use crate::home::Home;
 use crate::ids::{AccountId, BotId, ChatKey, DeliveryId, Person, PlatformChat};
 use crate::ports::{
-    Accepted, ConversationKey, ConversationSpec, DeliveryKind, Disposition, NewDelivery, NewInbox,
-    Redeemed, StoreError,
+    Accepted, ConversationKey, ConversationSpec, DeliveryKind, Disposition, Door, NewDelivery,
+    NewInbox, Redeemed, StoreError,
 };
 use crate::router::{Answer, Route};
+
+mod door;
 
 /// What a new owner is told.
 const WELCOME: &str = "You are the owner of this home now. Everything you write here reaches your bot; \
@@ -32,8 +34,12 @@ pub struct Intake {
     paired: RwLock<Option<BTreeSet<Person>>>,
 }
 
-/// An event's end, as the door decided it.
-type Decided = (Disposition, Vec<NewDelivery>);
+/// An event's end, as the intake decided it.
+struct Decided {
+    disposition: Disposition,
+    deliveries: Vec<NewDelivery>,
+    door: Door,
+}
 
 impl Intake {
     /// The door of this engine.
@@ -72,7 +78,8 @@ impl Intake {
                 Disposition::Command { .. } => bells.commands.notify_one(),
                 _ => {}
             }
-            if !row.deliveries.is_empty() {
+            // What the door has told, only the store knows.
+            if !row.deliveries.is_empty() || !matches!(row.door, Door::Open) {
                 bells.outbox.notify_one();
             }
         }
@@ -80,17 +87,18 @@ impl Intake {
 
     async fn decide(&self, home: &Home, envelope: Envelope) -> Result<NewInbox, StoreError> {
         let Envelope { account, platform, key, raw, event } = envelope;
-        let (disposition, deliveries) = match event {
+        let decided = match event {
             Event::Message(inbound) => self.message(home, &account, inbound).await?,
-            Event::ChatMoved { from, to } => (Disposition::Moved { from, to }, Vec::new()),
+            Event::ChatMoved { from, to } => plain(Disposition::Moved { from, to }),
             Event::Nothing { kind } => ignored(&kind),
             Event::Unreadable { why } => {
                 tracing::warn!(account = %account, why, "an event could not be read; it is kept, and read again after an upgrade");
-                (Disposition::Unreadable { why }, Vec::new())
+                plain(Disposition::Unreadable { why })
             }
         };
+        let Decided { disposition, deliveries, door } = decided;
         let (accepted_by, at) = (self.engine.presence.me().clone(), self.engine.clock.now());
-        Ok(NewInbox { account, platform, key, raw, accepted_by, at, disposition, deliveries })
+        Ok(NewInbox { account, platform, key, raw, accepted_by, at, disposition, deliveries, door })
     }
 
     async fn message(
@@ -105,11 +113,11 @@ impl Intake {
         let Some(bot) = home.bot_named(&route.bot) else {
             return Ok(ignored("the route's bot is gone"));
         };
-        let standing = standing(&self.people(home).await?, route, &inbound.sender);
-        if let Some(decided) = self.pairing(account, &inbound, standing).await? {
+        let role = self.role(home, route, &inbound.sender).await?;
+        if let Some(decided) = self.pairing(account, &inbound, role).await? {
             return Ok(decided);
         }
-        Ok((self.placed(home, route, bot.id, account, standing, inbound), Vec::new()))
+        Ok(self.placed(home, route, bot.id, account, role, inbound))
     }
 
     fn placed(
@@ -118,34 +126,65 @@ impl Intake {
         route: &Route,
         bot: BotId,
         account: &AccountId,
-        standing: Standing,
+        role: Role,
         inbound: Inbound,
-    ) -> Disposition {
-        let why = |why: &str| Disposition::Ignored { why: why.to_owned() };
-        if inbound.sender.is_bot {
-            return why("written by a bot");
+    ) -> Decided {
+        if inbound.sender.is_bot && role == Role::Stranger {
+            return ignored("written by a bot");
         }
         if inbound.text.trim().is_empty() {
-            return why("nothing in it");
+            return ignored("nothing in it");
         }
+        let standing = role.standing();
         let platform = self.engine.platforms.get(account);
         let chats_pass = platform.is_some_and(|platform| platform.capabilities().chats_pass);
         let to = conversation(home, bot, account, chats_pass, standing, &inbound);
         let speaks = inbound.addressed != Addressed::No || route.answer == Answer::All;
         if !speaks {
             // Only where the home chose to listen, or to somebody it knows.
-            let listens = route.chat.is_some() || standing != Standing::Stranger;
+            let listens = route.chat.is_some() || role != Role::Stranger;
             return if listens {
-                Disposition::Observed { to, standing, inbound }
+                plain(Disposition::Observed { to, standing, inbound })
             } else {
-                why("said nearby by a stranger")
+                ignored("said nearby by a stranger")
             };
         }
-        match commands::action(&inbound) {
-            Some(action) if may(standing, action) => Disposition::Command { to, standing, inbound },
-            None if may(standing, Action::Talk) => Disposition::Turn { to, standing, inbound },
-            _ => why("from a stranger"),
+        let command = commands::action(&inbound);
+        let action = command.unwrap_or(Action::Talk);
+        if !may(role, inbound.kind, action) {
+            return self.refused(home, account, role, action, &inbound);
         }
+        let door = door::counted(home, account, role, action, &inbound);
+        let disposition = if command.is_some() {
+            Disposition::Command { to, standing, inbound }
+        } else {
+            Disposition::Turn { to, standing, inbound }
+        };
+        Decided { door, ..plain(disposition) }
+    }
+
+    /// Who is known and may not do this is told so; a stranger gets a line with a code, at times.
+    fn refused(
+        &self,
+        home: &Home,
+        account: &AccountId,
+        role: Role,
+        action: Action,
+        inbound: &Inbound,
+    ) -> Decided {
+        if role == Role::Stranger {
+            let door = door::knock(account, inbound, self.engine.clock.now());
+            return Decided { door, ..ignored("from a stranger") };
+        }
+        let answers = inbound.command.as_ref().map(|_| inbound.message.clone());
+        let told = door::refusal(role, action).map(|text| NewDelivery {
+            reply_to: answers,
+            ..NewDelivery::notice(inbound.place(account), text)
+        });
+        // A refusal is an answer too, and costs as much as one.
+        let door = door::counted(home, account, role, Action::Look, inbound);
+        let deliveries = told.into_iter().collect();
+        Decided { deliveries, door, ..ignored("they may not do this here") }
     }
 
     /// A pairing code in a DM of somebody who is no owner yet, or became one by this very code in a
@@ -154,12 +193,12 @@ impl Intake {
         &self,
         account: &AccountId,
         inbound: &Inbound,
-        standing: Standing,
+        role: Role,
     ) -> Result<Option<Decided>, StoreError> {
         let Some(person) = &inbound.sender.person else { return Ok(None) };
         let paired = self.paired.read().await.as_ref().is_some_and(|all| all.contains(person));
         let asks = inbound.kind == ChatKind::Direct
-            && (standing != Standing::Owner || paired)
+            && (role != Role::Owner || paired)
             && !inbound.sender.is_bot
             && looks_like_pairing_code(&inbound.text);
         if !asks {
@@ -180,7 +219,10 @@ impl Intake {
                     reply_to: None,
                 };
                 let why = "a pairing code".to_owned();
-                Ok(Some((Disposition::Ignored { why }, vec![welcome])))
+                Ok(Some(Decided {
+                    deliveries: vec![welcome],
+                    ..plain(Disposition::Ignored { why })
+                }))
             }
             Redeemed::Wrong => Ok(None),
             Redeemed::LockedOut => {
@@ -190,22 +232,37 @@ impl Intake {
         }
     }
 
-    /// The owners of the configuration and of the database, added up.
+    /// Who the sender is here. The store is asked for those alone whom the configuration does not know.
+    async fn role(&self, home: &Home, route: &Route, sender: &Sender) -> Result<Role, StoreError> {
+        let role = role(&self.people(home).await?, route, sender);
+        let Some(person) = sender.person.as_ref().filter(|_| !sender.is_bot) else {
+            return Ok(role);
+        };
+        let let_in = role == Role::Stranger && self.engine.store.is_guest(person).await?;
+        Ok(if let_in { Role::Guest } else { role })
+    }
+
+    /// The people of the configuration and of the database, added up.
     async fn people(&self, home: &Home) -> Result<People, StoreError> {
-        let mut owners = home.owners.clone();
+        let (mut owners, deciders) = (home.owners.clone(), home.deciders.clone());
         if let Some(paired) = &*self.paired.read().await {
             owners.extend(paired.iter().cloned());
-            return Ok(People { owners });
+            return Ok(People { owners, deciders });
         }
         let paired: BTreeSet<Person> = self.engine.store.owners().await?.into_iter().collect();
         owners.extend(paired.iter().cloned());
         *self.paired.write().await = Some(paired);
-        Ok(People { owners })
+        Ok(People { owners, deciders })
     }
 }
 
 fn ignored(why: &str) -> Decided {
-    (Disposition::Ignored { why: why.to_owned() }, Vec::new())
+    plain(Disposition::Ignored { why: why.to_owned() })
+}
+
+/// An end with nothing besides.
+fn plain(disposition: Disposition) -> Decided {
+    Decided { disposition, deliveries: Vec::new(), door: Door::Open }
 }
 
 /// The conversation that a message belongs to.

@@ -52,6 +52,8 @@ pub struct Route {
     pub memory: Option<SharedMemory>,
     /// Who may talk besides the owner.
     pub allow: Allow,
+    /// Which bots may talk.
+    pub bots: Allow,
 }
 
 /// All routes of the home: one per account, and those of the configuration.
@@ -90,6 +92,7 @@ mod tests {
             answer: Answer::Mentioned,
             memory: None,
             allow: Allow::Nobody,
+            bots: Allow::Nobody,
         }
     }
 

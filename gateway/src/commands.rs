@@ -3,6 +3,7 @@
 //! A command prints to standard output what it was asked for, and everything else to standard
 //! error. It fails with a [`Failure`]: one line of what, one of how to mend it.
 
+mod allow;
 mod chat;
 mod check;
 mod pair;
@@ -64,6 +65,8 @@ enum Command {
     Check(check::Arguments),
     /// Become the owner: print a one-time code to send to one of the bots
     Pair(pair::Arguments),
+    /// Let in whoever gave you their code, take it back, or list who waits and who was let in
+    Allow(allow::Arguments),
 }
 
 /// What every command is given.
@@ -126,6 +129,7 @@ fn in_runtime(command: Command, context: Context) -> Result<ExitCode, Failure> {
             Command::Chat(arguments) => chat::run(arguments, context).await,
             Command::Check(arguments) => check::run(arguments, context).await,
             Command::Pair(arguments) => pair::run(arguments, context).await,
+            Command::Allow(arguments) => allow::run(arguments, context).await,
         }
     });
     // A thread may still wait for a line that nobody types.

@@ -135,6 +135,8 @@ pub(crate) async fn home(
         bots: bots(config, store, clock).await?,
         router: router(config, seat),
         owners: config.owner.iter().cloned().chain([terminal::owner()]).collect::<BTreeSet<_>>(),
+        deciders: config.deciders.iter().cloned().collect(),
+        limits: config.limits,
         join_direct: config.conversations.join_direct,
         compact_at: config.conversations.compact_at,
         patience: config.conversations.patience,
@@ -162,6 +164,7 @@ fn router(config: &Config, seat: Option<&BotName>) -> Router {
         answer: Answer::default(),
         memory: None,
         allow,
+        bots: Allow::Nobody,
     };
     let accounts = config.accounts.iter().map(|(id, a)| whole(id, &a.bot, a.allow.clone()));
     let places = config.routes.iter().map(|route| Route {
@@ -171,6 +174,7 @@ fn router(config: &Config, seat: Option<&BotName>) -> Router {
         answer: route.answer,
         memory: route.memory,
         allow: route.allow.clone(),
+        bots: route.bots.clone(),
     });
     let seat = seat.map(|bot| whole(&TERMINAL.into(), bot, Allow::Nobody));
     Router::new(accounts.chain(places).chain(seat).collect())

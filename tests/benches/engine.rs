@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use atlas_adapters::memory_fs::DiskFiles;
 use atlas_adapters::store::SqliteStore;
+use atlas_core::access::{Limits, Rate};
 use atlas_core::bot::Bot;
 use atlas_core::conversation::Conversations;
 use atlas_core::conversation::kept::Kept;
@@ -124,12 +125,16 @@ async fn engine(folder: &Path) -> (Arc<Engine>, UnboundedReceiver<Outgoing>) {
         answer: Answer::Mentioned,
         memory: None,
         allow: Allow::Everybody,
+        bots: Allow::Nobody,
     };
+    let wide = Rate { most: u32::MAX, within: Duration::from_secs(1) };
     let home = Home {
         zone: chrono_tz::Tz::UTC,
         bots: vec![bot],
         router: Router::new(vec![route]),
         owners: BTreeSet::new(),
+        deciders: BTreeSet::new(),
+        limits: Limits { guest: wide, chat: wide },
         join_direct: true,
         // As many messages as the figures speak of stay in front of the model: 200.
         compact_at: Some(8_000),

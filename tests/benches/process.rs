@@ -21,7 +21,7 @@ use atlas_core::event::{Addressed, ChatKind, Inbound, Sender};
 use atlas_core::ids::{ChatKey, ConversationId, PlatformMessage};
 use atlas_core::message::Body;
 use atlas_core::ports::{
-    Accepted, ConversationKey, ConversationSpec, Cut, Disposition, NewInbox, NewTurn, Opened,
+    Accepted, ConversationKey, ConversationSpec, Cut, Disposition, Door, NewInbox, NewTurn, Opened,
     StepCommit, Store, TurnEnd, TurnNotes,
 };
 use atlas_tests::bell::Bell;
@@ -222,6 +222,7 @@ async fn accept(
         at,
         disposition: Disposition::Turn { to: to.clone(), standing: Standing::Guest, inbound },
         deliveries: Vec::new(),
+        door: Door::Open,
     };
     match store.accept(&[event]).await.expect("stored")[..] {
         [Accepted::Stored { inbox, conversation: Some(conversation) }] => (inbox, conversation),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use atlas_adapters::memory_fs::DiskFiles;
 use atlas_adapters::store::SqliteStore;
+use atlas_core::access::Limits;
 use atlas_core::bot::Bot;
 use atlas_core::conversation::Conversations;
 use atlas_core::conversation::kept::Kept;
@@ -85,12 +86,15 @@ async fn engine(folder: &Path, model: Arc<Counting>) -> (Arc<Engine>, UnboundedR
         answer: Answer::Mentioned,
         memory: None,
         allow: Allow::Everybody,
+        bots: Allow::Nobody,
     };
     let home = Home {
         zone: chrono_tz::Tz::UTC,
         bots: vec![bot],
         router: Router::new(vec![route]),
         owners: BTreeSet::new(),
+        deciders: BTreeSet::new(),
+        limits: Limits::default(),
         join_direct: true,
         compact_at: None,
         patience: Duration::from_secs(900),

@@ -3,6 +3,7 @@
 
 use atlas_tests::harness::Harness;
 
+mod access;
 mod architecture;
 mod audience;
 mod bad_input;

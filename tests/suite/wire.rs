@@ -74,7 +74,7 @@ fn in_a_group_a_bot_answers_a_mention_a_reply_and_nothing_else() {
 }
 
 #[test]
-fn strangers_get_nothing() {
+fn strangers_get_nothing_but_a_line_with_a_code_in_a_dm() {
     let mut scene = scene();
     let (group, stranger) = (scene.group(), User::new(99, "Eve"));
     scene.model.script(Takes::All, [say("for the owner")]);
@@ -88,7 +88,9 @@ fn strangers_get_nothing() {
     scene.dm("hello");
     scene.answered("for the owner");
     scene.settled();
-    assert_eq!(scene.telegram.sent().len(), 1);
+    let sent = scene.telegram.sent();
+    assert_eq!(sent.len(), 2);
+    assert!(sent.iter().any(|sent| sent.chat == 99 && sent.text.contains("/allow ")));
     assert!(scene.telegram.actions().iter().all(|typing| typing.chat == OWNER));
 }
 

@@ -7,7 +7,7 @@ use atlas_core::access::Standing;
 use atlas_core::audience::Audience;
 use atlas_core::event::ChatKind;
 use atlas_core::ids::{ChatKey, DeliveryId};
-use atlas_core::ports::{DeliveryKind, IntentState, Origin, StoreError, TurnEnd};
+use atlas_core::ports::{Counts, DeliveryKind, IntentState, Origin, StoreError, TurnEnd};
 use chrono::{DateTime, SubsecRound, Utc};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -42,6 +42,7 @@ macro_rules! words {
 
 words! {
     Standing { Owner = "owner", Guest = "guest", Stranger = "stranger" }
+    Counts { Person = "person", Chat = "chat" }
     Audience { Private = "private", Shared = "shared" }
     ChatKind { Direct = "direct", Group = "group" }
     TurnEnd { Done = "done", Stopped = "stopped", Failed = "failed" }
@@ -205,6 +206,7 @@ mod tests {
     #[test]
     fn words_in_columns_are_spelled_as_core_spells_them() {
         spelled_as_core_does::<Standing>();
+        spelled_as_core_does::<Counts>();
         spelled_as_core_does::<Audience>();
         spelled_as_core_does::<ChatKind>();
         spelled_as_core_does::<TurnEnd>();

@@ -12,10 +12,12 @@ mod commands;
 mod conversations;
 mod error;
 mod health;
+mod limits;
 mod line;
 mod memory;
 mod open;
 mod outbox;
+mod pairings;
 mod readers;
 mod turns;
 mod writer;
@@ -32,9 +34,9 @@ use atlas_core::ids::{
 };
 use atlas_core::message::Message;
 use atlas_core::ports::{
-    Accepted, Claim, Cut, Delivery, HistoryRow, Intended, Intent, IntentState, Loaded, NewDelivery,
-    NewInbox, NewIntent, NewTurn, OpenWork, Opened, Pending, PendingCommand, Redeemed, Settlement,
-    Status, StepCommit, Store, StoreError,
+    Accepted, Admission, Claim, Cut, Delivery, Guests, HistoryRow, Intended, Intent, IntentState,
+    Loaded, NewDelivery, NewInbox, NewIntent, NewTurn, OpenWork, Opened, Pending, PendingCommand,
+    Redeemed, Settlement, Status, StepCommit, Store, StoreError,
 };
 use chrono::{DateTime, Utc};
 
@@ -116,6 +118,39 @@ impl Store for SqliteStore {
                 Box::pin(bots::redeem_pairing(writer, code_hash, person, at))
             })
             .await
+    }
+
+    async fn is_guest(&self, person: &Person) -> Result<bool, StoreError> {
+        pairings::is_guest(&self.readers, person).await
+    }
+
+    async fn allow_guest(
+        &self,
+        code_hash: &str,
+        by: Option<&Person>,
+        welcome: &str,
+        at: DateTime<Utc>,
+    ) -> Result<Admission, StoreError> {
+        let (code_hash, welcome) = (code_hash.to_owned(), welcome.to_owned());
+        let by = by.cloned();
+        self.writer
+            .write(Manner::WHOLE, move |writer| {
+                Box::pin(async move {
+                    pairings::allow(writer, &code_hash, by.as_ref(), &welcome, at).await
+                })
+            })
+            .await
+    }
+
+    async fn remove_guest(&self, person: &Person) -> Result<bool, StoreError> {
+        let person = person.clone();
+        self.writer
+            .write(Manner::STATEMENT, move |writer| Box::pin(pairings::remove(writer, person)))
+            .await
+    }
+
+    async fn guests(&self, at: DateTime<Utc>) -> Result<Guests, StoreError> {
+        pairings::guests(&self.readers, at).await
     }
 
     async fn strict_roles(&self, signer: &str) -> Result<bool, StoreError> {

@@ -123,6 +123,7 @@ impl Check<'_> {
         }
         let bot = self.bot(&at("bot"), raw.bot.as_deref(), bots);
         let allow = self.allow(&at("allow"), raw.allow.as_deref());
+        let bots = self.allow(&at("allow_bots"), raw.allow_bots.as_deref());
         if let Some(chat) = raw.chat.as_deref().filter(|chat| !is_telegram_chat(chat)) {
             self.fail(
                 &at("chat"),
@@ -155,6 +156,7 @@ impl Check<'_> {
                 _ => SharedMemory::None,
             }),
             allow: allow.unwrap_or_else(|| account.allow.clone()),
+            bots: bots.unwrap_or_default(),
         })
     }
 
@@ -181,7 +183,7 @@ impl Check<'_> {
         if ids.len() > 1 {
             self.fail(
                 path,
-                "`allow` names everybody and somebody".to_owned(),
+                format!("`{}` names everybody and somebody", path.last().unwrap_or(&"allow")),
                 "Write [\"*\"] for everybody, or the ids of those who may talk.",
             );
         }

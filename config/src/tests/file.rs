@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use atlas_core::access::{Limits, Rate};
 use atlas_core::audience::SharedMemory;
 use atlas_core::ids::Person;
 use atlas_core::router::{Allow, Answer};
@@ -42,6 +43,7 @@ bot = "atlas"
 answer = "all"
 memory = "notes"
 allow = ["*"]
+allow_bots = ["5550001"]
 
 [[routes]]
 account = "tg"
@@ -55,6 +57,13 @@ patience = "1h30m"
 [memory]
 refresh = "append"
 notice = false
+
+[limits]
+guest = "10/5m"
+
+[[deciders]]
+name = "Ana"
+telegram = ["55", 66]
 "#;
 
 fn whole() -> Home {
@@ -85,14 +94,33 @@ fn a_whole_file_is_what_it_says() {
     assert_eq!((group.chat.as_str(), group.bot.as_str()), ("-1001234567890", "atlas"));
     assert_eq!((group.answer, group.memory), (Answer::All, Some(SharedMemory::Notes)));
     assert_eq!(group.allow, Allow::Everybody);
+    assert_eq!(group.bots, Allow::These(vec!["5550001".into()]));
     // What a route leaves out is as the account says.
     assert_eq!((topic.chat.as_str(), topic.bot.as_str()), ("-1001234567890:7", "seo"));
     assert_eq!((topic.answer, topic.memory), (Answer::Mentioned, None));
     assert_eq!(topic.allow, Allow::These(vec!["5".into()]));
+    assert_eq!(topic.bots, Allow::Nobody, "a bot is let in where it is named alone");
+    assert_eq!(config.deciders, [person("55"), person("66")]);
+    let five_minutes = Rate { most: 10, within: Duration::from_secs(300) };
+    assert_eq!(config.limits, Limits { guest: five_minutes, ..Limits::default() });
     assert!(!config.conversations.join_direct && !config.memory_notice);
     assert_eq!(config.conversations.compact_at, Some(50_000));
     assert_eq!(config.conversations.patience, Duration::from_secs(5_400));
     assert_eq!(config.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn a_decider_without_an_id_and_a_limit_that_is_none_are_refused() {
+    assert_eq!(
+        errors("[[deciders]]\nname = \"Ana\"\n\n[limits]\nguest = \"0/h\"\nchat = 60\n"),
+        [
+            "atlas.toml:1:1: `Ana` has no id\n  Add their ids: `telegram = [\"123456789\"]`.",
+            "atlas.toml:5:9: `guest` is no number of messages in a time: `0/h`\n  Write a whole number \
+             from 1, a slash and m, h, d or a duration: \"20/h\", \"100/d\", \"10/5m\".",
+            "atlas.toml:6:8: `chat` takes a number and its time in quotes, not a number\n  Write for \
+             example `chat = \"20/h\"`.",
+        ]
+    );
 }
 
 #[test]
@@ -119,7 +147,7 @@ fn a_key_in_the_wrong_section_is_sent_to_its_own() {
         errors("token = \"1:a\"\n"),
         [
             "atlas.toml:1:1: unknown key `token`\n  `token` belongs in [accounts.<name>]. Known here: \
-          timezone, owner, models, accounts, routes, conversations, memory."
+          timezone, owner, models, accounts, routes, conversations, memory, limits, deciders."
         ]
     );
 }
@@ -129,7 +157,7 @@ fn a_section_with_a_letter_too_few_is_near_and_not_a_key_of_another() {
     assert_eq!(
         errors("[account.tg]\nplatform = \"telegram\"\n"),
         ["atlas.toml:1:2: unknown key `account`\n  The nearest is `accounts`. Known here: \
-          timezone, owner, models, accounts, routes, conversations, memory."]
+          timezone, owner, models, accounts, routes, conversations, memory, limits, deciders."]
     );
 }
 
@@ -180,7 +208,7 @@ fn what_a_later_version_brings_is_refused_as_that_and_never_passed_over() {
             assert!(whats.iter().any(|what| what.starts_with(&start)), "{whats:#?}");
         }
     }
-    assert_eq!(count, 13);
+    assert_eq!(count, 12);
     assert_eq!(
         errors("[[routines]]\nname = \"x\"\n"),
         [
@@ -282,7 +310,7 @@ fn a_value_of_the_wrong_kind_is_told_what_its_key_takes() {
         (
             "[routes]\naccount = \"tg\"",
             "atlas.toml:1:2: `routes` takes a section in double brackets, not a section\n  Open it as \
-             [[routes]] and write its keys below: account, chat, bot, answer, memory, allow.",
+             [[routes]] and write its keys below: account, chat, bot, answer, memory, allow, allow_bots.",
         ),
         (
             "[models]\nprovider = \"offline\"",

@@ -81,7 +81,7 @@ fn a_variable_is_held_to_the_same_rules_as_the_file() {
             "ATLAS__MEMRY__NOTICE",
             "true",
             "unknown key `memry`\n  The nearest is `memory`. Known here: timezone, owner, models, \
-             accounts, routes, conversations, memory.",
+             accounts, routes, conversations, memory, limits, deciders.",
         ),
         (
             "ATLAS__MEMORY__NOTIC",
@@ -99,9 +99,9 @@ fn a_variable_is_held_to_the_same_rules_as_the_file() {
             "`compact_at` takes a whole number, not `64k`\n  Write for example 64000.",
         ),
         (
-            "ATLAS__LIMITS__GUEST",
-            "20/h",
-            "this version of Atlas does not know `limits` yet\n  Take it out, or put a # before it, \
+            "ATLAS__BUDGET__DAILY",
+            "5",
+            "this version of Atlas does not know `budget` yet\n  Take it out, or put a # before it, \
              until a version that knows it.",
         ),
         (

@@ -14,11 +14,13 @@ use crate::ids::{
 };
 use crate::message::Message;
 
+mod access;
 mod inbox;
 mod memory;
 mod outbox;
 mod turns;
 
+pub use access::*;
 pub use inbox::*;
 pub use memory::*;
 pub use outbox::*;
@@ -65,6 +67,21 @@ pub trait Store: Send + Sync + 'static {
         person: &Person,
         at: DateTime<Utc>,
     ) -> Result<Redeemed, StoreError>;
+    /// Whether this person was let in by a code.
+    async fn is_guest(&self, person: &Person) -> Result<bool, StoreError>;
+    /// Lets in whoever was given this code, and sends them `welcome`. `by` gave it in; None on the
+    /// command line, where wrong ones are not counted.
+    async fn allow_guest(
+        &self,
+        code_hash: &str,
+        by: Option<&Person>,
+        welcome: &str,
+        at: DateTime<Utc>,
+    ) -> Result<Admission, StoreError>;
+    /// Takes it back. False where this person was not let in by a code.
+    async fn remove_guest(&self, person: &Person) -> Result<bool, StoreError>;
+    /// Who waits with a code that counts still, and who was let in.
+    async fn guests(&self, at: DateTime<Utc>) -> Result<Guests, StoreError>;
     /// Whether the model behind `signer` was found to want strict roles.
     async fn strict_roles(&self, signer: &str) -> Result<bool, StoreError>;
     /// Remembers that it does. Never taken back.

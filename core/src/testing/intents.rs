@@ -154,6 +154,28 @@ impl Store for Intents {
         not_of_memory()
     }
 
+    async fn is_guest(&self, _person: &Person) -> Result<bool, StoreError> {
+        not_of_memory()
+    }
+
+    async fn allow_guest(
+        &self,
+        _code_hash: &str,
+        _by: Option<&Person>,
+        _welcome: &str,
+        _at: DateTime<Utc>,
+    ) -> Result<Admission, StoreError> {
+        not_of_memory()
+    }
+
+    async fn remove_guest(&self, _person: &Person) -> Result<bool, StoreError> {
+        not_of_memory()
+    }
+
+    async fn guests(&self, _at: DateTime<Utc>) -> Result<Guests, StoreError> {
+        not_of_memory()
+    }
+
     async fn offer_pairing(
         &self,
         _code_hash: &str,

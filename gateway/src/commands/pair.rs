@@ -8,11 +8,10 @@ use std::process::ExitCode;
 
 use atlas_adapters::store::SqliteStore;
 use atlas_config::Config;
-use atlas_core::access::{PAIRING_ALPHABET, PAIRING_LENGTH, looks_like_pairing_code, pairing_hash};
+use atlas_core::access::{new_pairing_code, pairing_hash};
 use atlas_core::ids::Person;
 use atlas_core::ports::Store;
 use chrono::TimeDelta;
-use uuid::Uuid;
 
 use super::{Context, Failure, closed_output};
 use crate::parts;
@@ -34,7 +33,7 @@ pub(super) async fn run(arguments: Arguments, context: Context) -> Result<ExitCo
     if !owners.is_empty() && !arguments.yes && !agreed(&owners)? {
         return Ok(ExitCode::from(1));
     }
-    let code = new_code();
+    let code = new_pairing_code();
     let now = context.seams.clock.now();
     store.offer_pairing(&pairing_hash(&code), now, now + TimeDelta::minutes(MINUTES)).await?;
     tell(&code, &config).or_else(closed_output)?;
@@ -76,48 +75,4 @@ fn tell(code: &str, config: &Config) -> io::Result<()> {
         writeln!(out, "Accounts of this home, while `atlas run` runs: {}", accounts.join(", "))?;
     }
     out.flush()
-}
-
-/// A code of [`PAIRING_LENGTH`] characters, all equally likely, that can be told from a word.
-fn new_code() -> String {
-    loop {
-        let code: String = random_letters().take(PAIRING_LENGTH).collect();
-        if looks_like_pairing_code(&code) {
-            return code;
-        }
-    }
-}
-
-/// Letters of the alphabet without end, from the system's randomness.
-fn random_letters() -> impl Iterator<Item = char> {
-    let alphabet = PAIRING_ALPHABET.as_bytes();
-    std::iter::repeat_with(Uuid::new_v4)
-        // Bytes 6 and 8 of a version 4 uuid are not all random.
-        .flat_map(|uuid| {
-            let mut bytes = uuid.into_bytes().into_iter().enumerate();
-            std::iter::from_fn(move || bytes.find(|(at, _)| *at != 6 && *at != 8))
-        })
-        // A byte beyond the last whole round would make the first letters likelier.
-        .filter(move |(_, byte)| usize::from(*byte) < 256 - 256 % alphabet.len())
-        .map(move |(_, byte)| char::from(alphabet[usize::from(byte) % alphabet.len()]))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn every_code_can_be_recognised_and_none_comes_twice() {
-        let codes: BTreeSet<String> = (0..500).map(|_| new_code()).collect();
-        assert_eq!(codes.len(), 500);
-        assert!(codes.iter().all(|code| looks_like_pairing_code(code)));
-    }
-
-    #[test]
-    fn every_letter_of_the_alphabet_is_used() {
-        let letters: BTreeSet<char> = random_letters().take(5000).collect();
-        assert_eq!(letters, PAIRING_ALPHABET.chars().collect());
-    }
 }

@@ -15,11 +15,12 @@ use atlas_core::ids::{
 };
 use atlas_core::message::{Body, Message, Part};
 use atlas_core::ports::{
-    Accepted, Claim, ConversationKey, ConversationSpec, DeliveryKind, Disposition, NewDelivery,
-    NewInbox, NewTurn, OpenTurn, StepCommit, Store, TurnNotes,
+    Accepted, Claim, ConversationKey, ConversationSpec, DeliveryKind, Disposition, Door,
+    NewDelivery, NewInbox, NewTurn, OpenTurn, StepCommit, Store, TurnNotes,
 };
 use chrono::{DateTime, TimeDelta, Utc};
 
+pub mod access;
 pub mod memory;
 pub mod people;
 pub mod turns;
@@ -47,6 +48,19 @@ macro_rules! store_contract {
             a_code_has_its_time_and_only_the_last_one_counts,
             five_wrong_codes_lock_their_sender_out_for_an_hour,
             strict_roles_are_never_forgotten,
+        );
+        $crate::store_contract!(@of $make, access:
+            a_stranger_is_told_one_code_a_day,
+            of_those_who_wait_the_oldest_of_three_gives_way,
+            a_code_lets_its_person_in_once,
+            a_strangers_code_has_its_time,
+            five_wrong_codes_of_strangers_lock_their_sender_out,
+            a_guest_can_be_put_out_again,
+            over_a_limit_a_message_is_kept_and_not_answered,
+            a_limit_is_a_person_s_wherever_they_write,
+            a_chat_has_a_limit_of_its_own,
+            a_command_over_a_limit_is_ignored,
+            a_window_looks_at_no_older_message,
         );
         $crate::store_contract!(@of $make, way_in:
             an_event_is_stored_once,
@@ -193,6 +207,7 @@ pub fn event(key: &str, disposition: Disposition) -> NewInbox {
         at: second(0),
         disposition,
         deliveries: Vec::new(),
+        door: Door::Open,
     }
 }
 

@@ -73,6 +73,28 @@ impl Store for PlannedStore {
         self.pass("redeem_pairing", self.inner.redeem_pairing(code_hash, person, at)).await
     }
 
+    async fn is_guest(&self, person: &Person) -> Result<bool, StoreError> {
+        self.pass("is_guest", self.inner.is_guest(person)).await
+    }
+
+    async fn allow_guest(
+        &self,
+        code_hash: &str,
+        by: Option<&Person>,
+        welcome: &str,
+        at: DateTime<Utc>,
+    ) -> Result<Admission, StoreError> {
+        self.pass("allow_guest", self.inner.allow_guest(code_hash, by, welcome, at)).await
+    }
+
+    async fn remove_guest(&self, person: &Person) -> Result<bool, StoreError> {
+        self.pass("remove_guest", self.inner.remove_guest(person)).await
+    }
+
+    async fn guests(&self, at: DateTime<Utc>) -> Result<Guests, StoreError> {
+        self.pass("guests", self.inner.guests(at)).await
+    }
+
     async fn strict_roles(&self, signer: &str) -> Result<bool, StoreError> {
         self.pass("strict_roles", self.inner.strict_roles(signer)).await
     }

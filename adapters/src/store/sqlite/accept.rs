@@ -4,14 +4,15 @@ use atlas_core::access::Standing;
 use atlas_core::event::{ChatKind, Inbound};
 use atlas_core::ids::{ConversationId, InboxId, PlatformChat};
 use atlas_core::ports::{
-    Accepted, ConversationKey, ConversationSpec, Disposition, NewInbox, OBSERVED_WAITING,
+    Accepted, ConversationKey, ConversationSpec, Disposition, Door, NewInbox, OBSERVED_WAITING,
     StoreError,
 };
 use chrono::{DateTime, Utc};
 
 use super::error::store_error;
+use super::limits::Counted;
 use super::line::Line;
-use super::{chats, outbox};
+use super::{chats, outbox, pairings};
 use crate::store::sql::{Record, Word, json, micros};
 
 /// The columns of the conversation's key: an account and a chat, both empty for the direct one.
@@ -35,10 +36,41 @@ pub(super) async fn accept(
 }
 
 async fn accept_one(connection: &mut Line, event: &NewInbox) -> Result<Accepted, StoreError> {
+    match &event.door {
+        Door::Open => store(connection, event, false).await,
+        Door::Counted { by, place, limits } => {
+            let counted = Counted { event, by, place, limits };
+            let over = counted.over(connection).await?;
+            let accepted = store(connection, event, over.is_some()).await?;
+            if let Accepted::Stored { inbox, .. } = accepted {
+                counted.note(connection, inbox, over).await?;
+            }
+            Ok(accepted)
+        }
+        Door::Knock(request) => {
+            let accepted = store(connection, event, false).await?;
+            if matches!(accepted, Accepted::Stored { .. }) {
+                pairings::knock(connection, request, event.at).await?;
+            }
+            Ok(accepted)
+        }
+    }
+}
+
+/// Stores the event. `over`: it is over a limit, and is kept without being answered.
+async fn store(
+    connection: &mut Line,
+    event: &NewInbox,
+    over: bool,
+) -> Result<Accepted, StoreError> {
     let stored = match &event.disposition {
         Disposition::Turn { to, standing, inbound } => {
-            let said = Said { kind: "turn", to, standing: *standing, inbound };
+            let kind = if over { "observed" } else { "turn" };
+            let said = Said { kind, to, standing: *standing, inbound };
             store_said(connection, event, said).await?
+        }
+        Disposition::Command { .. } if over => {
+            store_other(connection, event, "ignored", "a command over a limit").await?
         }
         Disposition::Observed { to, standing, inbound } => {
             let said = Said { kind: "observed", to, standing: *standing, inbound };
@@ -62,7 +94,9 @@ async fn accept_one(connection: &mut Line, event: &NewInbox) -> Result<Accepted,
         }
     };
     let Some((inbox, conversation)) = stored else { return Ok(Accepted::Duplicate) };
-    outbox::insert(connection, &event.deliveries, event.at).await?;
+    if !over {
+        outbox::insert(connection, &event.deliveries, event.at).await?;
+    }
     Ok(Accepted::Stored { inbox, conversation })
 }
 

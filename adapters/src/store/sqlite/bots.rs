@@ -2,15 +2,13 @@
 
 use atlas_core::ids::{BotId, BotName, Person};
 use atlas_core::ports::{Redeemed, StoreError};
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 use super::error::store_error;
 use super::line::Line;
+use super::pairings;
 use super::readers::Readers;
 use crate::store::sql::{Record, micros};
-
-/// Wrong codes within an hour after which the sender is not listened to.
-const TRIES: i64 = 5;
 
 pub(super) async fn take_up(
     connection: &mut Line,
@@ -75,7 +73,7 @@ pub(super) async fn redeem_pairing(
     person: Person,
     at: DateTime<Utc>,
 ) -> Result<Redeemed, StoreError> {
-    if wrong_tries(connection, &person, at).await? >= TRIES {
+    if pairings::is_locked_out(connection, &person, at).await? {
         return Ok(Redeemed::LockedOut);
     }
     // An open code is redeemed; one that this sender redeemed before answers once more.
@@ -92,41 +90,20 @@ pub(super) async fn redeem_pairing(
     .fetch_optional(&mut *connection)
     .await
     .map_err(store_error)?;
-    let (answer, sql) = if redeemed.is_some() {
-        let add = "INSERT INTO owners (platform, person, since) VALUES ($1, $2, $3) \
-                   ON CONFLICT DO NOTHING";
-        (Redeemed::Owner, add)
-    } else {
-        let count = "INSERT INTO pairing_failures (platform, person, at) VALUES ($1, $2, $3)";
-        (Redeemed::Wrong, count)
-    };
-    sqlx::query(sql)
-        .bind(person.platform.0)
-        .bind(person.id.0)
-        .bind(micros(at))
-        .execute(connection)
-        .await
-        .map_err(store_error)?;
-    Ok(answer)
-}
-
-/// Counts the sender's wrong tries of the last hour, and forgets older ones.
-async fn wrong_tries(
-    connection: &mut Line,
-    person: &Person,
-    at: DateTime<Utc>,
-) -> Result<i64, StoreError> {
-    let counts: Vec<i64> = sqlx::query_scalar(
-        "DELETE FROM pairing_failures WHERE platform = $1 AND person = $2 AND at <= $3; \
-         SELECT count(*) FROM pairing_failures WHERE platform = $1 AND person = $2",
+    if redeemed.is_none() {
+        pairings::count_failure(connection, &person, at).await?;
+        return Ok(Redeemed::Wrong);
+    }
+    sqlx::query(
+        "INSERT INTO owners (platform, person, since) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
     )
-    .bind(person.platform.as_str().to_owned())
-    .bind(person.id.as_str().to_owned())
-    .bind(micros(at - TimeDelta::hours(1)))
-    .fetch_all(connection)
+    .bind(person.platform.0)
+    .bind(person.id.0)
+    .bind(micros(at))
+    .execute(connection)
     .await
     .map_err(store_error)?;
-    Ok(counts.first().copied().unwrap_or_default())
+    Ok(Redeemed::Owner)
 }
 
 pub(super) async fn strict_roles(readers: &Readers, signer: &str) -> Result<bool, StoreError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use atlas_core::access::Standing;
 use atlas_core::audience::Audience;
 use atlas_core::event::{Addressed, ChatKind, Inbound, Sender};
-use atlas_core::ports::{ConversationKey, ConversationSpec, Disposition};
+use atlas_core::ports::{ConversationKey, ConversationSpec, Disposition, Door};
 use chrono::TimeDelta;
 use futures_util::future::join_all;
 use sqlx::{AssertSqlSafe, Row, SqliteConnection};
@@ -31,6 +31,7 @@ const SMALL: &[&str] = &[
     "outbox_open",
     "outbox_held",
     "turns_open",
+    "pairing_requests_open",
     "conversations_held",
     "episodes_open",
     "memory_intents_open",
@@ -55,6 +56,16 @@ const GROWING: &[&str] = &[
     chats::PRIVATE_PLACE,
     chats::IS_QUIET,
     accept::STORE_SAID,
+    limits::COUNTS,
+    limits::PERSON_TOLD,
+    limits::CHAT_TOLD,
+    limits::NOTE,
+    pairings::TOLD,
+    pairings::GIVE_WAY,
+    pairings::IS_GUEST,
+    pairings::ACCEPT,
+    pairings::ACCEPTED,
+    pairings::WAITING,
     turns::OPEN,
     turns::STEP,
     turns::CUT,
@@ -136,6 +147,7 @@ fn said(bot: BotId, order: i64, text: String) -> NewInbox {
         at,
         disposition: Disposition::Turn { to, standing: Standing::Owner, inbound },
         deliveries: Vec::new(),
+        door: Door::Open,
     }
 }
 

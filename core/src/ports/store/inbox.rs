@@ -9,7 +9,7 @@ use crate::event::Inbound;
 use crate::ids::{
     AccountId, BotId, ChatKey, ConversationId, HolderId, InboxId, PlatformChat, PlatformName,
 };
-use crate::ports::NewDelivery;
+use crate::ports::{Door, NewDelivery};
 
 /// What makes a conversation one and the same, below its bot.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -51,6 +51,8 @@ pub struct NewInbox {
     pub disposition: Disposition,
     /// Answers that need no turn, sent if and only if the event is stored now.
     pub deliveries: Vec<NewDelivery>,
+    /// What is looked at before it is stored.
+    pub door: Door,
 }
 
 /// Lines said nearby that wait for a conversation's next turn. Older ones stay stored, but no turn is

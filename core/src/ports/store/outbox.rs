@@ -36,6 +36,22 @@ pub struct NewDelivery {
     pub reply_to: Option<PlatformMessage>,
 }
 
+impl NewDelivery {
+    /// A line of the gateway's own, without sound.
+    #[must_use]
+    pub fn notice(to: ChatKey, text: impl Into<String>) -> Self {
+        Self {
+            id: DeliveryId::new(),
+            to,
+            text: text.into(),
+            silent: true,
+            kind: DeliveryKind::Notice,
+            conversation: None,
+            reply_to: None,
+        }
+    }
+}
+
 /// A delivery that this process is to send now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
