@@ -10,7 +10,7 @@ use atlas_core::audience::SharedMemory;
 use atlas_core::ids::{AccountId, BotName, ModelName, Person, PlatformChat};
 use atlas_core::router::{Allow, Answer};
 use chrono_tz::Tz;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 /// A checked configuration.
 #[derive(Clone, Debug)]
@@ -62,6 +62,21 @@ pub struct Model {
     pub strict_roles: bool,
 }
 
+impl Model {
+    /// Whether a client of the other would do for this one.
+    #[must_use]
+    pub fn answers_as(&self, other: &Self) -> bool {
+        let secret =
+            |key: &Option<SecretString>| key.as_ref().map(|key| key.expose_secret().to_owned());
+        self.provider == other.provider
+            && self.model == other.model
+            && self.base_url == other.base_url
+            && secret(&self.api_key) == secret(&other.api_key)
+            && (self.window, self.max_output) == (other.window, other.max_output)
+            && self.strict_roles == other.strict_roles
+    }
+}
+
 /// Which dialect a model's server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
@@ -84,6 +99,17 @@ pub struct Account {
     pub api_base: Option<String>,
     /// Who may talk besides the owner, where no route says otherwise.
     pub allow: Allow,
+}
+
+impl Account {
+    /// Whether a connection of the other would do for this one: who answers on it, and whom, is no
+    /// part of it.
+    #[must_use]
+    pub fn connects_as(&self, other: &Self) -> bool {
+        self.platform == other.platform
+            && self.token.expose_secret() == other.token.expose_secret()
+            && self.api_base == other.api_base
+    }
 }
 
 /// The platforms that accounts can be on.

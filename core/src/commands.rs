@@ -139,7 +139,7 @@ impl Commands {
         let status = self.engine.store.status(command.conversation).await?;
         let home = self.engine.home();
         let Some(bot) = home.bot(command.bot) else { return Ok("This bot is gone.".to_owned()) };
-        let model = self.engine.models.get(&bot.model).map(|model| model.info());
+        let model = home.models.get(&bot.model).map(|model| model.info());
         let limit = compaction::limit(home.compact_at, model.and_then(|info| info.window));
         let shown = model.map_or("none", |info| info.signer.rsplit('|').next().unwrap_or_default());
         let up = self.engine.clock.now() - self.started;

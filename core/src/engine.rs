@@ -7,8 +7,8 @@ use tokio::sync::watch;
 
 use crate::conversation::kept::Kept;
 use crate::home::Home;
-use crate::ids::{AccountId, HolderId, ModelName};
-use crate::ports::{Clock, MemoryFiles, ModelClient, Platform, Presence, Store};
+use crate::ids::{AccountId, HolderId};
+use crate::ports::{Clock, MemoryFiles, Platform, Presence, Store};
 use crate::tools::Toolbox;
 use crate::turn::learned::Learned;
 use crate::worker::Bells;
@@ -34,8 +34,6 @@ pub struct Engine {
     pub files: Arc<dyn MemoryFiles>,
     /// The accounts that this process serves.
     pub platforms: BTreeMap<AccountId, Arc<dyn Platform>>,
-    /// The configured models.
-    pub models: BTreeMap<ModelName, Arc<dyn ModelClient>>,
     /// What bots can do.
     pub tools: Toolbox,
     /// The home, as configured now.

@@ -1,6 +1,8 @@
 //! The home as core sees it: who is in it, and what was chosen.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono_tz::Tz;
@@ -8,7 +10,39 @@ use chrono_tz::Tz;
 use crate::access::Limits;
 use crate::bot::Bot;
 use crate::ids::{BotId, BotName, ModelName, Person};
+use crate::ports::ModelClient;
 use crate::router::Router;
+
+/// The configured models, by name.
+#[derive(Clone, Default)]
+pub struct Models(BTreeMap<ModelName, Arc<dyn ModelClient>>);
+
+impl Models {
+    /// These.
+    #[must_use]
+    pub fn new(models: BTreeMap<ModelName, Arc<dyn ModelClient>>) -> Self {
+        Self(models)
+    }
+
+    /// The model of this name.
+    #[must_use]
+    pub fn get(&self, name: &ModelName) -> Option<&Arc<dyn ModelClient>> {
+        self.0.get(name)
+    }
+}
+
+impl<const N: usize> From<[(ModelName, Arc<dyn ModelClient>); N]> for Models {
+    fn from(models: [(ModelName, Arc<dyn ModelClient>); N]) -> Self {
+        Self(models.into())
+    }
+}
+
+/// Their names alone: a client holds a key.
+impl fmt::Debug for Models {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
 
 /// What a configuration chose. Replaced whole when it changes.
 #[derive(Clone, Debug)]
@@ -17,6 +51,8 @@ pub struct Home {
     pub zone: Tz,
     /// The bots, the main agent among them.
     pub bots: Vec<Bot>,
+    /// The models that bots answer with.
+    pub models: Models,
     /// Which bot answers where.
     pub router: Router,
     /// The owner's ids of the configuration. Those of the database are added at run time.

@@ -11,7 +11,7 @@ use atlas_adapters::terminal::{Printer, Terminal};
 use atlas_config::Config;
 use atlas_core::conversation::kept::Kept;
 use atlas_core::engine::{Engine, Serves};
-use atlas_core::home::Home;
+use atlas_core::home::{Home, Models};
 use atlas_core::ids::{AccountId, BotName, ModelName};
 use atlas_core::intake::Intake;
 use atlas_core::memory::MemoryWriter;
@@ -25,6 +25,7 @@ use tokio::sync::watch;
 use crate::commands::Failure;
 use crate::parts;
 use crate::presence::{HomeLock, LockPresence};
+use crate::reload::{Reload, Watched};
 
 /// The finished ports, as a test may wrap them.
 pub struct Ports {
@@ -76,8 +77,10 @@ pub struct App {
     pub(crate) presence: Arc<LockPresence>,
     /// Held while the gateway of the home lives.
     _lock: Option<HomeLock>,
-    /// Held so that the engine's end stays open.
-    _home: watch::Sender<Arc<Home>>,
+    /// The home is replaced here; held so that the engine's end stays open.
+    home: watch::Sender<Arc<Home>>,
+    /// Looks after a configuration that changes, in a gateway.
+    pub(crate) reload: Option<Arc<Reload>>,
 }
 
 impl App {
@@ -99,7 +102,8 @@ impl App {
         let ports = (options.wrap)(Ports { store, files, platforms, models });
 
         let seat = options.seat.as_ref().map(|seat| &seat.bot);
-        let home = parts::home(&config, &*ports.store, &*options.clock, seat).await?;
+        let models = Models::new(ports.models);
+        let home = parts::home(&config, &*ports.store, &*options.clock, seat, models).await?;
         let (sender, home) = watch::channel(Arc::new(home));
         let writer = Arc::new(MemoryWriter::new(
             ports.store.clone(),
@@ -112,7 +116,6 @@ impl App {
             presence: presence.clone(),
             files: ports.files,
             platforms: ports.platforms,
-            models: ports.models,
             tools: Toolbox::new(vec![Arc::new(MemoryTool::new(writer.clone()))]),
             home,
             serves: if terminal.is_some() { Serves::Terminal } else { Serves::Home },
@@ -121,6 +124,23 @@ impl App {
             learned: Learned::default(),
         });
         let intake = Arc::new(Intake::new(engine.clone()));
-        Ok(Self { engine, intake, terminal, sources, writer, presence, _lock: lock, _home: sender })
+        Ok(Self {
+            engine,
+            intake,
+            terminal,
+            sources,
+            writer,
+            presence,
+            _lock: lock,
+            home: sender,
+            reload: None,
+        })
+    }
+
+    /// With a look at what it was built from: when that changes, it is taken up.
+    #[must_use]
+    pub(crate) fn watching(self, watched: Watched) -> Self {
+        let reload = Reload::new(watched, self.engine.clone(), self.home.clone());
+        Self { reload: Some(Arc::new(reload)), ..self }
     }
 }

@@ -16,13 +16,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atlas_config::{Config, EX_CONFIG, Errors, HomeError, Source, load, prepare_home};
+use atlas_config::{Config, EX_CONFIG, Errors, HomeError, Source, prepare_home};
 use atlas_core::instructions::DEFAULT_SOUL;
 use atlas_core::ports::{Clock, StoreError, SystemClock};
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::app::Wrap;
+use crate::reload::Watched;
 
 /// What production and tests choose differently, besides the configuration.
 pub struct Seams {
@@ -81,13 +82,18 @@ struct Context {
 impl Context {
     /// The checked configuration of the home, which is made first where there is none.
     fn config(&self) -> Result<Config, Failure> {
+        self.watched().map(|watched| watched.config)
+    }
+
+    /// The same, with what tells whether it changes later.
+    fn watched(&self) -> Result<Watched, Failure> {
         let source = Source::from_process(self.home.as_deref())?;
         let home = prepare_home(&source.home, DEFAULT_SOUL)?;
-        let config = load(&source)?;
-        for warning in home.warnings.iter().chain(&config.warnings) {
+        let watched = Watched::read(source)?;
+        for warning in home.warnings.iter().chain(&watched.config.warnings) {
             tracing::warn!("{warning}");
         }
-        Ok(config)
+        Ok(watched)
     }
 }
 

@@ -4,6 +4,7 @@ pub mod app;
 pub mod commands;
 mod parts;
 pub mod presence;
+mod reload;
 pub mod running;
 pub mod telemetry;
 pub mod workers;

@@ -11,9 +11,9 @@ use atlas_adapters::telegram::TelegramAccount;
 use atlas_adapters::terminal::{self, TERMINAL, Terminal};
 use atlas_config::{AccountPlatform, Config, Model, Provider};
 use atlas_core::bot::Bot;
-use atlas_core::home::Home;
+use atlas_core::home::{Home, Models};
 use atlas_core::ids::{AccountId, BotName, ModelName};
-use atlas_core::ports::{Clock, ModelClient, Platform, Presence, Source, Store};
+use atlas_core::ports::{Clock, ModelClient, Platform, Presence, Source, Store, StoreError};
 use atlas_core::router::{Allow, Answer, Route, Router};
 
 use crate::app::Seat;
@@ -123,16 +123,32 @@ pub(crate) fn open_ai(name: &ModelName, model: &Model) -> Result<OpenAi, Failure
     Ok(OpenAi::new(config, client))
 }
 
+/// The models of a configuration that followed another: the clients of those that stayed as they were.
+pub(crate) fn models_anew(
+    config: &Config,
+    before: &Config,
+    models: &Models,
+) -> Result<Models, Failure> {
+    let client = |(name, model): (&ModelName, &Model)| {
+        let stayed = before.models.get(name).filter(|before| before.answers_as(model));
+        let known = stayed.and_then(|_| models.get(name)).cloned();
+        Ok((name.clone(), known.map_or_else(|| client(name, model), Ok)?))
+    };
+    config.models.iter().map(client).collect::<Result<_, _>>().map(Models::new)
+}
+
 /// The home as core sees it: bots with their identities, routes, owners.
 pub(crate) async fn home(
     config: &Config,
     store: &dyn Store,
     clock: &dyn Clock,
     seat: Option<&BotName>,
-) -> Result<Home, Failure> {
+    models: Models,
+) -> Result<Home, StoreError> {
     Ok(Home {
         zone: config.timezone,
         bots: bots(config, store, clock).await?,
+        models,
         router: router(config, seat),
         owners: config.owner.iter().cloned().chain([terminal::owner()]).collect::<BTreeSet<_>>(),
         deciders: config.deciders.iter().cloned().collect(),
@@ -144,7 +160,11 @@ pub(crate) async fn home(
     })
 }
 
-async fn bots(config: &Config, store: &dyn Store, clock: &dyn Clock) -> Result<Vec<Bot>, Failure> {
+async fn bots(
+    config: &Config,
+    store: &dyn Store,
+    clock: &dyn Clock,
+) -> Result<Vec<Bot>, StoreError> {
     let names: Vec<BotName> = config.bots.iter().map(|bot| bot.name.clone()).collect();
     let ids: BTreeMap<_, _> = store.take_up_bots(&names, clock.now()).await?.into_iter().collect();
     let bot = |bot: &atlas_config::BotConfig| {

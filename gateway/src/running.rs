@@ -65,7 +65,14 @@ impl Running {
             }),
         ];
         let sources = sources(&app);
-        Ok(Self { app, sources, turns, courier, watchers: vec![commits, typing] })
+        let mut watchers = vec![commits, typing];
+        if let Some(reload) = app.reload.clone() {
+            watchers.push(Worker::start("configuration", move |stop| {
+                let reload = reload.clone();
+                Box::pin(async move { reload.run(stop).await })
+            }));
+        }
+        Ok(Self { app, sources, turns, courier, watchers })
     }
 
     /// The parts at work.

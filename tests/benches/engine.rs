@@ -131,6 +131,7 @@ async fn engine(folder: &Path) -> (Arc<Engine>, UnboundedReceiver<Outgoing>) {
     let home = Home {
         zone: chrono_tz::Tz::UTC,
         bots: vec![bot],
+        models: [("default".into(), Arc::new(EchoModel::new("default", "Yes.")) as _)].into(),
         router: Router::new(vec![route]),
         owners: BTreeSet::new(),
         deciders: BTreeSet::new(),
@@ -149,7 +150,6 @@ async fn engine(folder: &Path) -> (Arc<Engine>, UnboundedReceiver<Outgoing>) {
         presence: Arc::new(Me("bench".into())),
         files: Arc::new(DiskFiles::new(folder.to_path_buf())),
         platforms: [(AccountId::from("rec"), platform)].into(),
-        models: [("default".into(), Arc::new(EchoModel::new("default", "Yes.")) as _)].into(),
         tools: Toolbox::new(Vec::new()),
         home: watch::channel(Arc::new(home)).1,
         serves: Serves::Home,

@@ -132,9 +132,18 @@ impl Process {
 
     /// SIGTERM, without waiting.
     pub fn terminate(&self) {
+        self.signal("-TERM");
+    }
+
+    /// SIGHUP, without waiting.
+    pub fn hang_up(&self) {
+        self.signal("-HUP");
+    }
+
+    fn signal(&self, signal: &str) {
         if self.ended.is_none() {
             let pid = self.child.id().to_string();
-            let _ = Command::new("kill").args(["-TERM", &pid]).status();
+            let _ = Command::new("kill").args([signal, &pid]).status();
         }
     }
 

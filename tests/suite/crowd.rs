@@ -91,6 +91,7 @@ async fn engine(folder: &Path, model: Arc<Counting>) -> (Arc<Engine>, UnboundedR
     let home = Home {
         zone: chrono_tz::Tz::UTC,
         bots: vec![bot],
+        models: [("default".into(), model as _)].into(),
         router: Router::new(vec![route]),
         owners: BTreeSet::new(),
         deciders: BTreeSet::new(),
@@ -108,7 +109,6 @@ async fn engine(folder: &Path, model: Arc<Counting>) -> (Arc<Engine>, UnboundedR
         presence: Arc::new(Me("crowd".into())),
         files: Arc::new(DiskFiles::new(folder.to_path_buf())),
         platforms: [(AccountId::from("rec"), platform)].into(),
-        models: [("default".into(), model as _)].into(),
         tools: Toolbox::new(Vec::new()),
         home: watch::channel(Arc::new(home)).1,
         serves: Serves::Home,

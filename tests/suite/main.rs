@@ -18,6 +18,7 @@ mod memory;
 mod models;
 mod places;
 mod prefix;
+mod reload;
 mod stop;
 mod store;
 mod terminal;

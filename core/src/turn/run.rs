@@ -103,7 +103,7 @@ pub(crate) async fn turn(
         tracing::error!(bot.id = %loaded.bot, "a conversation waits for a bot that is gone; put its folder back under bots/");
         return Ok(Outcome::Blocked);
     };
-    let Some(model) = engine.models.get(&bot.model).cloned() else {
+    let Some(model) = home.models.get(&bot.model).cloned() else {
         tracing::error!(model = %bot.model, "a conversation waits for a model that is not configured");
         return Ok(Outcome::Blocked);
     };

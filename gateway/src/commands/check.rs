@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use super::{Context, Failure, closed_output, sentence};
 use crate::parts;
 use crate::presence::{HomeLock, LockPresence};
+use crate::reload::RESTART;
 
 /// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -90,8 +91,13 @@ async fn in_time(look: impl Future<Output = Result<String, Fault>>) -> Result<St
 
 fn configuration(config: &Config) -> Result<String, Fault> {
     let (bots, accounts) = (config.bots.len(), config.accounts.len());
-    let running = HomeLock::holder(&config.home)
-        .map_or_else(String::new, |pid| format!("; a gateway runs it (process {pid})"));
+    let running = HomeLock::holder(&config.home).map_or_else(String::new, |pid| {
+        // Of a gateway that is gone, what it left says nothing.
+        let restart = std::fs::read_to_string(config.home.join(RESTART)).unwrap_or_default();
+        let restart =
+            if restart.is_empty() { restart } else { format!(", restart it for: {restart}") };
+        format!("; a gateway runs it (process {pid}{restart})")
+    });
     Ok(format!("{}: bots: {bots}, accounts: {accounts}{running}", config.home.display()))
 }
 

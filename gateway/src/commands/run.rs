@@ -10,13 +10,15 @@ use crate::app::{App, Options};
 use crate::workers::spawn;
 
 pub(super) async fn run(context: Context) -> Result<ExitCode, Failure> {
-    let config = context.config()?;
+    let watched = context.watched()?;
+    let config = watched.config.clone();
     if config.accounts.is_empty() {
         tracing::warn!("No account is set up, so nobody can write: add [accounts.<name>]");
     }
     let stop = stop_on_signals()?;
     let options = Options { seat: None, clock: context.seams.clock, wrap: context.seams.wrap };
-    App::build(config, options).await?.run(stop, context.started).await?;
+    let app = App::build(config, options).await?.watching(watched);
+    app.run(stop, context.started).await?;
     Ok(ExitCode::SUCCESS)
 }
 

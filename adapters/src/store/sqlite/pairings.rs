@@ -198,7 +198,7 @@ async fn let_in(
     Ok(Guest { person, name, since: crate::store::sql::as_stored(at) })
 }
 
-/// Removes the guest, and closes what they may have asked meanwhile. Whether there was one.
+/// Takes a guest out. Whether there was one.
 pub(super) async fn remove(connection: &mut Line, person: Person) -> Result<bool, StoreError> {
     let removed = sqlx::query("DELETE FROM guests WHERE platform = $1 AND person = $2")
         .bind(person.platform.0)
