@@ -1,7 +1,7 @@
 //! Who may talk, on the wire: strangers and their codes, deciders, limits, bots, and names that claim
 //! to be somebody else. Who may do what, cell by cell, is in `access/table.rs`.
 
-use atlas_tests::faults::LATER;
+use atlas_tests::faults::{FAIL, KILL, LATER};
 use atlas_tests::harness::{Harness, OWNER};
 use atlas_tests::model::{Takes, say};
 use atlas_tests::telegram::{BOT_NAME, Draft, User};
@@ -145,7 +145,7 @@ fn a_decider_lets_in_and_a_guest_does_not() {
 #[test]
 fn a_let_in_whose_process_died_before_it_could_say_so_is_told_once() {
     let mut scene = scene();
-    scene.start_with(&[(atlas_tests::faults::KILL, "allow_guest:after:1")]);
+    scene.start_with(&[(KILL, "allow_guest:after:1")]);
     scene.telegram.dm(&eve(), "hello?");
     let code = code(&mut scene, EVE);
     scene.dm(&format!("/allow {code}"));
@@ -156,6 +156,19 @@ fn a_let_in_whose_process_died_before_it_could_say_so_is_told_once() {
     scene.settled();
     assert_eq!(scene.telegram.texts(EVE).len(), 2);
     assert_eq!(scene.telegram.texts(OWNER).len(), 1);
+}
+
+#[test]
+fn for_the_owner_nobody_is_looked_up() {
+    let mut scene = with_guest();
+    scene.model.rule(Takes::All, |_| say("Yes."));
+    scene.start_with(&[(FAIL, "is_guest:1000")]);
+    scene.dm("hello");
+    scene.answered("Yes.");
+    // Nor for those whom the configuration knows.
+    scene.telegram.dm(&guest(), "hello");
+    scene.sent_to(GUEST, "Yes.");
+    scene.settled();
 }
 
 #[test]

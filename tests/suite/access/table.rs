@@ -95,8 +95,10 @@ fn play(stage: &mut dyn Stage) {
     let mut wrong = Vec::new();
     for (who, place, row) in TABLE {
         for (what, expected) in WHAT.into_iter().zip(row) {
-            let before = stage.heard(who, place).len();
+            let (before, stored) = (stage.heard(who, place).len(), events(stage.scene()));
             stage.speak(who, place, what);
+            // Whatever comes of it, it is kept.
+            stage.scene().until("it is stored", |scene| (events(scene) > stored).then_some(()));
             stage.scene().settled();
             let heard = stage.heard(who, place).split_off(before);
             if outcome(&heard) != Some(expected) {
@@ -105,6 +107,10 @@ fn play(stage: &mut dyn Stage) {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn events(scene: &mut Harness) -> usize {
+    scene.home.rows("SELECT json_array(id) FROM inbox").len()
 }
 
 /// None where more than one thing was said.
