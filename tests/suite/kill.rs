@@ -310,7 +310,7 @@ fn long_life(round: usize) {
         "send:before:2",
         "accept:before:1",
     ];
-    deaths.rotate_left(round * 5 % deaths.len());
+    deaths.rotate_left(round * 5 % 16);
     deaths[..round].reverse();
     let mut died = 0;
     for (life, death) in deaths.iter().enumerate() {

@@ -38,7 +38,7 @@ pub fn size(loaded: &Loaded, instructions: &str) -> u64 {
 }
 
 /// A message's tokens, estimated by its bytes.
-fn estimate(body: &Body) -> u64 {
+pub(super) fn estimate(body: &Body) -> u64 {
     const FRAME: u64 = 8;
     FRAME
         + match body {

@@ -7,12 +7,13 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::conversation::compaction::estimate;
 use crate::ids::{ConversationId, Seq};
 use crate::message::Message;
 use crate::ports::Loaded;
 
-/// Messages kept, of all conversations. One is about a kilobyte.
-const MOST: usize = 10_000;
+/// Tokens kept, of all conversations: about 16 megabytes.
+const MOST: u64 = 4_000_000;
 
 /// The kept transcripts of a process.
 #[derive(Debug, Default)]
@@ -21,8 +22,8 @@ pub struct Kept(Mutex<Shelf>);
 #[derive(Debug, Default)]
 struct Shelf {
     transcripts: HashMap<ConversationId, Transcript>,
-    /// Of all of them.
-    messages: usize,
+    /// Tokens of all of them.
+    tokens: u64,
     /// Counts what was kept, so that the oldest can be told.
     clock: u64,
 }
@@ -30,6 +31,7 @@ struct Shelf {
 #[derive(Debug)]
 struct Transcript {
     kept_at: u64,
+    tokens: u64,
     messages: Vec<Message>,
 }
 
@@ -43,18 +45,19 @@ impl Kept {
     pub(crate) fn keep(&self, id: ConversationId, messages: Vec<Message>) {
         let mut shelf = self.shelf();
         shelf.remove(id);
-        if messages.len() > MOST {
+        let tokens = messages.iter().map(|message| estimate(&message.body)).sum();
+        if tokens > MOST {
             return;
         }
-        while shelf.messages + messages.len() > MOST {
+        while shelf.tokens + tokens > MOST {
             let oldest = shelf.transcripts.iter().min_by_key(|(_, kept)| kept.kept_at);
             let Some(oldest) = oldest.map(|(id, _)| *id) else { break };
             shelf.remove(oldest);
         }
         shelf.clock += 1;
-        shelf.messages += messages.len();
+        shelf.tokens += tokens;
         let kept_at = shelf.clock;
-        shelf.transcripts.insert(id, Transcript { kept_at, messages });
+        shelf.transcripts.insert(id, Transcript { kept_at, tokens, messages });
     }
 
     fn shelf(&self) -> MutexGuard<'_, Shelf> {
@@ -64,9 +67,9 @@ impl Kept {
 
 impl Shelf {
     fn remove(&mut self, id: ConversationId) -> Vec<Message> {
-        let messages = self.transcripts.remove(&id).map_or_else(Vec::new, |kept| kept.messages);
-        self.messages -= messages.len();
-        messages
+        let Some(kept) = self.transcripts.remove(&id) else { return Vec::new() };
+        self.tokens -= kept.tokens;
+        kept.messages
     }
 }
 
@@ -127,16 +130,20 @@ mod tests {
 
     #[test]
     fn the_oldest_transcript_makes_room_and_the_count_stays_true() {
-        let (kept, half) = (Kept::default(), i64::try_from(MOST / 2).unwrap());
+        let long = |tokens: u64| {
+            let text = "x".repeat(usize::try_from(tokens * 4).unwrap());
+            vec![Message { body: Body::note(text), ..messages(0..1).remove(0) }]
+        };
+        let kept = Kept::default();
         for id in 1..=3 {
-            kept.keep(ConversationId(id), messages(0..half));
+            kept.keep(ConversationId(id), long(MOST / 2 - 100));
         }
         kept.keep(ConversationId(3), messages(0..2));
         assert_eq!(kept.take(ConversationId(1)), []);
-        assert_eq!(kept.take(ConversationId(2)).len(), MOST / 2);
-        assert_eq!(kept.shelf().messages, 2);
+        assert_eq!(kept.take(ConversationId(2)), long(MOST / 2 - 100));
         assert_eq!(kept.take(ConversationId(3)), messages(0..2));
-        kept.keep(ConversationId(4), messages(0..2 * half + 1));
+        assert_eq!(kept.shelf().tokens, 0);
+        kept.keep(ConversationId(4), long(MOST));
         assert_eq!(kept.take(ConversationId(4)), []);
     }
 }
