@@ -275,23 +275,8 @@ fn a_long_life_of_sudden_deaths_loses_and_doubles_nothing() {
     rounds(1).for_each(long_life);
 }
 
-/// Each round meets the deaths in another order.
-fn long_life(round: usize) {
-    let mut scene = scene();
-    scene.model.rule(Takes::All, |request| {
-        if request.last_role() == "tool" {
-            return say("Noted.");
-        }
-        let text = request.last("user");
-        let facts = text.split("fact ").skip(1).filter_map(|rest| rest.split('!').next());
-        let operations: Vec<_> = facts
-            .map(|fact| json!({"action": "add", "content": format!("Fact {fact} holds.")}))
-            .collect();
-        if operations.is_empty() {
-            return say("Read.");
-        }
-        call("memory", &json!({"target": "memory", "operations": operations}))
-    });
+/// Where the process dies in each life: in another order in each round.
+fn deaths(round: usize) -> [&'static str; 16] {
     let mut deaths = [
         "commit_step:after:2",
         "accept:after:1",
@@ -312,6 +297,26 @@ fn long_life(round: usize) {
     ];
     deaths.rotate_left(round * 5 % 16);
     deaths[..round].reverse();
+    deaths
+}
+
+fn long_life(round: usize) {
+    let mut scene = scene();
+    scene.model.rule(Takes::All, |request| {
+        if request.last_role() == "tool" {
+            return say("Noted.");
+        }
+        let text = request.last("user");
+        let facts = text.split("fact ").skip(1).filter_map(|rest| rest.split('!').next());
+        let operations: Vec<_> = facts
+            .map(|fact| json!({"action": "add", "content": format!("Fact {fact} holds.")}))
+            .collect();
+        if operations.is_empty() {
+            return say("Read.");
+        }
+        call("memory", &json!({"target": "memory", "operations": operations}))
+    });
+    let deaths = deaths(round);
     let mut died = 0;
     for (life, death) in deaths.iter().enumerate() {
         let later = (life * 900).to_string();
