@@ -1,6 +1,7 @@
 //! One module per outside system. No module imports a sibling: what two of them need is a port of
 //! core's, or its own module with no system behind it (`http`, `markdown`).
 
+pub mod discord;
 pub mod http;
 mod markdown;
 pub mod memory_fs;

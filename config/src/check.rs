@@ -19,7 +19,7 @@ use crate::places::Places;
 use crate::rate::parse_rate;
 use crate::secrets;
 use crate::source::Source;
-use crate::types::{BotConfig, Config, Conversations};
+use crate::types::{AccountPlatform, BotConfig, Config, Conversations};
 use crate::{mask, nearest};
 
 /// Below this many tokens an episode is cut after nearly every message.
@@ -85,8 +85,16 @@ impl Check<'_> {
     }
 
     fn owner(&mut self, raw: &Raw) -> Vec<Person> {
-        let ids = self.people(&["owner", "telegram"], &raw.owner.telegram);
-        ids.into_iter().map(|id| Person { platform: PlatformName::from("telegram"), id }).collect()
+        let mut owner = Vec::new();
+        for (on, ids) in [
+            (AccountPlatform::Telegram, &raw.owner.telegram),
+            (AccountPlatform::Discord, &raw.owner.discord),
+        ] {
+            let ids = self.people(&["owner", on.name()], ids, on);
+            let person = |id| Person { platform: PlatformName::from(on.name()), id };
+            owner.extend(ids.into_iter().map(person));
+        }
+        owner
     }
 
     /// The ids of those who decide besides the owner. One without an id is nobody.
@@ -94,7 +102,7 @@ impl Check<'_> {
         let mut deciders = Vec::new();
         for (n, raw) in raw.deciders.iter().enumerate() {
             let n = n.to_string();
-            if raw.telegram.is_empty() {
+            if raw.telegram.is_empty() && raw.discord.is_empty() {
                 let name =
                     raw.name.as_deref().map_or_else(|| "this decider".to_owned(), mask::value);
                 self.fail(
@@ -103,15 +111,20 @@ impl Check<'_> {
                     "Add their ids: `telegram = [\"123456789\"]`.",
                 );
             }
-            let ids = self.people(&["deciders", &n, "telegram"], &raw.telegram);
-            let person = |id| Person { platform: PlatformName::from("telegram"), id };
-            deciders.extend(ids.into_iter().map(person));
+            for (on, ids) in [
+                (AccountPlatform::Telegram, &raw.telegram),
+                (AccountPlatform::Discord, &raw.discord),
+            ] {
+                let ids = self.people(&["deciders", &n, on.name()], ids, on);
+                let person = |id| Person { platform: PlatformName::from(on.name()), id };
+                deciders.extend(ids.into_iter().map(person));
+            }
         }
         deciders
     }
 
-    /// A list of people's ids on Telegram.
-    fn people(&mut self, path: &[&str], ids: &[RawId]) -> Vec<PersonId> {
+    /// A list of people's ids on a platform. All platforms number them.
+    fn people(&mut self, path: &[&str], ids: &[RawId], on: AccountPlatform) -> Vec<PersonId> {
         let mut people = Vec::new();
         for (n, id) in ids.iter().enumerate() {
             let Some(id) = id else { continue };
@@ -127,7 +140,11 @@ impl Check<'_> {
             } else {
                 "An id is a number, such as 123456789. `atlas pair` finds yours without looking it up."
             };
-            self.fail(&path, format!("{} is no person's id on Telegram", mask::value(id)), mend);
+            self.fail(
+                &path,
+                format!("{} is no person's id on {}", mask::value(id), on.shown()),
+                mend,
+            );
         }
         people
     }

@@ -13,6 +13,8 @@ const DEFAULTS: [(&str, &str); 4] = [
     ("limits.guest", "20/h"),
     ("limits.chat", "60/h"),
 ];
+/// The same for each account.
+pub(crate) const BACKLOG: &str = "6h";
 const SWITCHES: [(&str, bool); 2] = [("conversations.join_direct", true), ("memory.notice", true)];
 
 /// All layers as one, not yet checked as a whole.
@@ -37,6 +39,7 @@ pub(crate) type RawId = Option<String>;
 #[serde(default)]
 pub(crate) struct RawOwner {
     pub(crate) telegram: Vec<RawId>,
+    pub(crate) discord: Vec<RawId>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -59,6 +62,7 @@ pub(crate) struct RawAccount {
     pub(crate) bot: Option<String>,
     pub(crate) allow: Option<Vec<RawId>>,
     pub(crate) api_base: Option<String>,
+    pub(crate) backlog: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -99,6 +103,7 @@ pub(crate) struct RawLimits {
 pub(crate) struct RawDecider {
     pub(crate) name: Option<String>,
     pub(crate) telegram: Vec<RawId>,
+    pub(crate) discord: Vec<RawId>,
 }
 
 /// Checked values as a layer. `config`'s own sources would read the text again, and read an

@@ -67,7 +67,7 @@ pub(crate) const ROOT: &[Key] = &[
     key("database", Kind::Later),
 ];
 
-const OWNER: &[Key] = &[key("telegram", Kind::Ids), key("discord", Kind::Later)];
+const OWNER: &[Key] = &[key("telegram", Kind::Ids), key("discord", Kind::Ids)];
 
 const MODEL: &[Key] = &[
     key("provider", Kind::OneOf(&["openai", "offline"], &["anthropic"])),
@@ -83,12 +83,12 @@ const MODEL: &[Key] = &[
 ];
 
 const ACCOUNT: &[Key] = &[
-    key("platform", Kind::OneOf(&["telegram"], &["discord"])),
+    key("platform", Kind::OneOf(&["telegram", "discord"], &[])),
     key("token", Kind::Secret),
     key("bot", Kind::Text),
     key("allow", Kind::Ids),
     key("api_base", Kind::Address),
-    key("backlog", Kind::Later),
+    key("backlog", Kind::Duration),
 ];
 
 const ROUTE: &[Key] = &[
@@ -115,7 +115,7 @@ const MEMORY: &[Key] =
 const LIMITS: &[Key] = &[key("guest", Kind::Rate), key("chat", Kind::Rate)];
 
 const DECIDER: &[Key] =
-    &[key("name", Kind::Text), key("telegram", Kind::Ids), key("discord", Kind::Later)];
+    &[key("name", Kind::Text), key("telegram", Kind::Ids), key("discord", Kind::Ids)];
 
 /// The front matter of a `BOT.md`.
 pub(crate) const BOT: &[Key] = &[

@@ -99,6 +99,8 @@ pub struct Account {
     pub api_base: Option<String>,
     /// Who may talk besides the owner, where no route says otherwise.
     pub allow: Allow,
+    /// Messages that came while nobody listened are answered up to this age.
+    pub backlog: Duration,
 }
 
 impl Account {
@@ -117,6 +119,27 @@ impl Account {
 pub enum AccountPlatform {
     /// Telegram's Bot API.
     Telegram,
+    /// Discord.
+    Discord,
+}
+
+impl AccountPlatform {
+    /// Its name in the configuration, and in a person's id.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Telegram => "telegram",
+            Self::Discord => "discord",
+        }
+    }
+
+    /// Its name in front of people.
+    pub(crate) fn shown(self) -> &'static str {
+        match self {
+            Self::Telegram => "Telegram",
+            Self::Discord => "Discord",
+        }
+    }
 }
 
 /// `[[routes]]`.

@@ -1,6 +1,8 @@
 //! The one door through which everything that starts work comes in. It decides where an event
 //! belongs and who sent it, stores it once, and rings. What comes of it happens elsewhere.
 
+mod backlog;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

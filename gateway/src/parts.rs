@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use atlas_adapters::discord::{self, DiscordAccount};
 use atlas_adapters::http::{MODEL_IDLE, client_for};
 use atlas_adapters::model::openai::BASE_URL;
 use atlas_adapters::model::{Offline, OpenAi, OpenAiConfig};
@@ -71,19 +72,38 @@ pub(crate) fn accounts(config: &Config, terminal: bool) -> Result<Accounts, Fail
     let mut accounts = Accounts::default();
     let served = if terminal { None } else { Some(&config.accounts) };
     for id in served.into_iter().flatten().map(|(id, _)| id) {
-        let account = telegram(config, id)?;
-        accounts.0.push((id.clone(), account.source()));
-        accounts.1.insert(id.clone(), account.platform());
+        let (source, platform): (Arc<dyn Source>, Arc<dyn Platform>) = match account(config, id)? {
+            Account::Telegram(account) => (account.source(), account.platform()),
+            Account::Discord(account) => (account.source(), account.platform()),
+        };
+        accounts.0.push((id.clone(), source));
+        accounts.1.insert(id.clone(), platform);
     }
     Ok(accounts)
 }
 
-/// The Telegram account of this name.
-pub(crate) fn telegram(config: &Config, id: &AccountId) -> Result<TelegramAccount, Failure> {
+/// An account on its platform.
+pub(crate) enum Account {
+    Telegram(TelegramAccount),
+    Discord(DiscordAccount),
+}
+
+/// The account of this name.
+pub(crate) fn account(config: &Config, id: &AccountId) -> Result<Account, Failure> {
     let account = &config.accounts[id];
-    let AccountPlatform::Telegram = account.platform;
-    TelegramAccount::new(id.clone(), account.token.clone(), account.api_base.as_deref())
-        .map_err(|error| Failure::new(format!("Account {id}: {error}."), "Mend it in atlas.toml."))
+    let (token, api_base) = (account.token.clone(), account.api_base.clone());
+    let made = match account.platform {
+        AccountPlatform::Telegram => TelegramAccount::new(id.clone(), token, api_base.as_deref())
+            .map(Account::Telegram)
+            .map_err(|error| error.to_string()),
+        AccountPlatform::Discord => {
+            let settings = discord::Settings { api_base, backlog: account.backlog, client: None };
+            DiscordAccount::new(id.clone(), token, settings)
+                .map(Account::Discord)
+                .map_err(|error| error.to_string())
+        }
+    };
+    made.map_err(|error| Failure::new(format!("Account {id}: {error}."), "Mend it in atlas.toml."))
 }
 
 /// The terminal of this process.

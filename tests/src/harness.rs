@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::bell::{self, Bell};
+use crate::discord::{self, Discord};
 use crate::home::Home;
 use crate::model::{self, Model};
 use crate::process::Process;
@@ -18,6 +19,9 @@ use crate::telegram::{self, Chat, Sent, Telegram, User};
 
 /// The owner's number on Telegram.
 pub const OWNER: i64 = 4242;
+
+/// The owner's number on Discord.
+pub const DISCORD_OWNER: u64 = 424_200_000_000_000_042;
 
 /// What the log says when the intake is open.
 const READY: &str = "Atlas is ready";
@@ -29,6 +33,8 @@ pub struct Harness {
     pub bell: Arc<Bell>,
     /// Telegram.
     pub telegram: Telegram,
+    /// Discord, which the application knows after [`Self::use_discord`].
+    pub discord: Discord,
     /// The model's server.
     pub model: Model,
     /// The home.
@@ -50,10 +56,12 @@ impl Harness {
     pub fn new(under_test: &'static str) -> Self {
         let bell = Bell::new();
         let (telegram, model) = (Telegram::start(&bell), Model::start(&bell));
+        let discord = Discord::start(&bell);
         let config = config(&telegram, &model);
         Self {
             bell,
             telegram,
+            discord,
             model,
             home: Home::new(),
             config,
@@ -74,6 +82,24 @@ impl Harness {
     #[must_use]
     pub fn owner(&self) -> User {
         User::new(OWNER, "Ana")
+    }
+
+    /// Adds the account `dc` on Discord, and the owner's id there.
+    pub fn use_discord(&mut self) {
+        let owner = format!("telegram = [\"{OWNER}\"]\n");
+        let both = format!("{owner}discord = [\"{DISCORD_OWNER}\"]\n");
+        self.config = self.config.replace(&owner, &both);
+        self.configure(&format!(
+            "[accounts.dc]\nplatform = \"discord\"\ntoken = \"env:STAND_IN_DISCORD_TOKEN\"\n\
+             api_base = \"{}\"\n",
+            self.discord.api_base()
+        ));
+    }
+
+    /// The owner, on Discord.
+    #[must_use]
+    pub fn discord_owner(&self) -> discord::User {
+        discord::User::new(DISCORD_OWNER, "ana")
     }
 
     /// A log line of level ERROR that holds this is meant.
@@ -100,6 +126,20 @@ impl Harness {
         self.until("the gateway is ready", |scene| {
             let gateway = scene.gateway.as_mut()?;
             (gateway.logged(READY) || gateway.ended().is_some()).then_some(())
+        });
+    }
+
+    /// Starts the gateway and waits until it is connected to Discord too: what is written to a bot
+    /// for the first time before that, nobody tells it.
+    pub fn start_connected(&mut self) {
+        self.start();
+        self.connected();
+    }
+
+    /// Waits until this gateway is connected to Discord.
+    pub fn connected(&mut self) {
+        self.until("a connection to Discord", |scene| {
+            scene.gateway.as_ref()?.logged("connected to Discord").then_some(())
         });
     }
 
@@ -133,6 +173,7 @@ impl Harness {
             .env("RUST_LOG", "trace")
             .env("RUST_BACKTRACE", "0")
             .env("STAND_IN_TOKEN", telegram::TOKEN)
+            .env("STAND_IN_DISCORD_TOKEN", discord::TOKEN)
             .env("STAND_IN_KEY", model::KEY)
             .envs(variables.iter().copied());
         command
@@ -239,6 +280,14 @@ impl Harness {
         })
     }
 
+    /// Waits until a message of this text was sent to a channel of Discord.
+    pub fn discord_said(&mut self, channel: u64, text: &str) -> discord::Sent {
+        self.until(&format!("{text:?} in channel {channel}"), |scene| {
+            let sent = scene.discord.sent().into_iter();
+            sent.rev().find(|sent| sent.channel == channel && sent.text == text)
+        })
+    }
+
     /// Waits until nothing is left to be done: every update confirmed, every turn ended, every
     /// message delivered.
     pub fn settled(&mut self) {
@@ -265,6 +314,7 @@ impl Harness {
     pub fn describe(&self) -> String {
         let mut text = String::from("──────── the scene ────────\n");
         text += &self.telegram.describe();
+        text += &self.discord.describe();
         text += &self.model.describe();
         for process in self.past.iter().chain(&self.gateway) {
             text += &process.describe();
@@ -285,13 +335,15 @@ impl Harness {
         }
         faults.extend(self.model.problems());
         faults.extend(self.telegram.problems());
+        faults.extend(self.discord.problems());
         if !self.left_over_allowed {
             faults.extend(self.home.left_over());
         }
         for process in &self.past {
             faults.extend(errors(&process.log(), &self.announced));
             let everything = process.everything();
-            for secret in [telegram::TOKEN, model::KEY, secret_part(telegram::TOKEN)] {
+            let telegrams = secret_part(telegram::TOKEN);
+            for secret in [telegram::TOKEN, telegrams, discord::TOKEN, model::KEY] {
                 if let Some(line) = everything.lines().find(|line| line.contains(secret)) {
                     let line: String = line.chars().take(400).collect();
                     faults.push(format!("a token was logged: {line}"));

@@ -3,11 +3,12 @@
 //!
 //! Tests are plain functions without `async`: the servers work on a runtime of their own, and a test
 //! waits for facts ([`bell::until`]), never for time. Nothing here knows the inside of the
-//! application: it is reached as people, Telegram and a model's server reach it.
+//! application: it is reached as people, platforms and a model's server reach it.
 #![expect(clippy::expect_used, reason = "a test kit says what is wrong by failing the test")]
 
 pub mod bell;
 pub mod contract;
+pub mod discord;
 pub mod faults;
 pub mod harness;
 pub mod home;

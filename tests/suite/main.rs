@@ -10,6 +10,7 @@ mod bad_input;
 mod cases;
 mod commands;
 mod crowd;
+mod discord;
 mod gone;
 mod guest;
 mod kill;

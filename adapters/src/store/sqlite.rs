@@ -10,6 +10,7 @@ mod chats;
 mod claims;
 mod commands;
 mod conversations;
+mod cursors;
 mod error;
 mod health;
 mod limits;
@@ -34,9 +35,9 @@ use atlas_core::ids::{
 };
 use atlas_core::message::Message;
 use atlas_core::ports::{
-    Accepted, Admission, Claim, Cut, Delivery, Guests, HistoryRow, Intended, Intent, IntentState,
-    Loaded, NewDelivery, NewInbox, NewIntent, NewTurn, OpenWork, Opened, Pending, PendingCommand,
-    Redeemed, Settlement, Status, StepCommit, Store, StoreError,
+    Accepted, Admission, Claim, Cursor, Cut, Delivery, Guests, HistoryRow, Intended, Intent,
+    IntentState, Loaded, NewDelivery, NewInbox, NewIntent, NewTurn, OpenWork, Opened, Pending,
+    PendingCommand, Redeemed, Settlement, Status, StepCommit, Store, StoreError,
 };
 use chrono::{DateTime, Utc};
 
@@ -196,6 +197,19 @@ impl Store for SqliteStore {
 
     async fn private_place(&self, bot: BotId) -> Result<Option<ChatKey>, StoreError> {
         chats::private_place(&self.readers, bot).await
+    }
+
+    async fn cursors(&self, account: &AccountId) -> Result<Vec<Cursor>, StoreError> {
+        cursors::all(&self.readers, account).await
+    }
+
+    async fn read_up_to(&self, account: &AccountId, cursors: &[Cursor]) -> Result<(), StoreError> {
+        let (account, cursors) = (account.clone(), cursors.to_vec());
+        self.writer
+            .write(Manner::AGAIN, move |writer| {
+                Box::pin(async move { cursors::read_up_to(writer, &account, &cursors).await })
+            })
+            .await
     }
 
     async fn open_work(&self) -> Result<Vec<OpenWork>, StoreError> {

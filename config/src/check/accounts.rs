@@ -1,6 +1,7 @@
 //! The accounts and the routes on them: who answers where, and who may talk.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use atlas_core::audience::SharedMemory;
 use atlas_core::bot::MAIN;
@@ -9,8 +10,9 @@ use atlas_core::router::{Allow, Answer};
 use secrecy::ExposeSecret;
 
 use super::{Check, no_such};
+use crate::duration::parse_duration;
 use crate::error::Error;
-use crate::layers::{Raw, RawAccount, RawId, RawRoute};
+use crate::layers::{BACKLOG, Raw, RawAccount, RawId, RawRoute};
 use crate::mask;
 use crate::types::{Account, AccountPlatform, BotConfig, RouteConfig};
 
@@ -45,38 +47,63 @@ impl Check<'_> {
         let at = |key| ["accounts", name, key];
         let header = format!("[accounts.{name}]");
         if raw.platform.is_none() {
-            self.missing(&at("platform"), &header, "`platform = \"telegram\"`");
+            let line = "`platform = \"telegram\"`, or \"discord\"";
+            self.missing(&at("platform"), &header, line);
         }
+        let platform = match raw.platform.as_deref() {
+            Some("discord") => AccountPlatform::Discord,
+            _ => AccountPlatform::Telegram,
+        };
         // Of a platform that is not known, neither is what a token of it is.
         if raw.token.is_none() && (raw.platform.is_some() || !self.places.written(&at("platform")))
         {
-            self.missing(
-                &at("token"),
-                &header,
-                "`token = \"env:TELEGRAM_TOKEN\"`, as BotFather gave it",
-            );
+            let line = match platform {
+                AccountPlatform::Telegram => {
+                    "`token = \"env:TELEGRAM_TOKEN\"`, as BotFather gave it"
+                }
+                AccountPlatform::Discord => {
+                    "`token = \"env:DISCORD_TOKEN\"`, from the developer portal's page Bot"
+                }
+            };
+            self.missing(&at("token"), &header, line);
         }
         let bot = self.bot(&at("bot"), raw.bot.as_deref(), bots).unwrap_or_else(|| MAIN.into());
-        let allow = self.allow(&at("allow"), raw.allow.as_deref()).unwrap_or_default();
+        let allow = self.allow(&at("allow"), raw.allow.as_deref(), platform).unwrap_or_default();
         let token = self.secret(&at("token"), raw.token.as_deref());
+        let backlog = self.backlog(name, raw, platform);
         Some(Account {
-            platform: raw.platform.as_ref().map(|_| AccountPlatform::Telegram)?,
+            platform: raw.platform.as_ref().map(|_| platform)?,
             token: token?,
             bot,
             api_base: raw.api_base.clone(),
             allow,
+            backlog,
         })
+    }
+
+    /// How old a message may be that is still answered after an outage. Telegram keeps a day's
+    /// messages itself, and has no say in it yet.
+    fn backlog(&mut self, name: &str, raw: &RawAccount, platform: AccountPlatform) -> Duration {
+        if raw.backlog.is_some() && platform == AccountPlatform::Telegram {
+            self.fail(
+                &["accounts", name, "backlog"],
+                "this version of Atlas does not know `backlog` of a Telegram account yet".to_owned(),
+                "Take the line out: after an outage, what Telegram kept (a day's messages) is answered.",
+            );
+        }
+        // Checked as a value; the default is one.
+        parse_duration(raw.backlog.as_deref().unwrap_or(BACKLOG)).unwrap_or_default()
     }
 
     pub(super) fn routes(
         &mut self,
-        raw: &Raw,
+        all: &Raw,
         accounts: &BTreeMap<AccountId, Account>,
         bots: &[BotConfig],
     ) -> Vec<RouteConfig> {
         let mut routes: Vec<(usize, RouteConfig)> = Vec::new();
-        for (n, raw) in raw.routes.iter().enumerate() {
-            let Some(route) = self.route(n, raw, accounts, bots) else { continue };
+        for (n, raw) in all.routes.iter().enumerate() {
+            let Some(route) = self.route(n, raw, &all.accounts, accounts, bots) else { continue };
             let twin = routes
                 .iter()
                 .find(|(_, other)| other.account == route.account && other.chat == route.chat);
@@ -102,6 +129,7 @@ impl Check<'_> {
         &mut self,
         n: usize,
         raw: &RawRoute,
+        all: &BTreeMap<String, RawAccount>,
         accounts: &BTreeMap<AccountId, Account>,
         bots: &[BotConfig],
     ) -> Option<RouteConfig> {
@@ -122,13 +150,18 @@ impl Check<'_> {
             );
         }
         let bot = self.bot(&at("bot"), raw.bot.as_deref(), bots);
-        let allow = self.allow(&at("allow"), raw.allow.as_deref());
-        let bots = self.allow(&at("allow_bots"), raw.allow_bots.as_deref());
-        if let Some(chat) = raw.chat.as_deref().filter(|chat| !is_telegram_chat(chat)) {
+        // A platform that is not known is taken for the one with the narrower ids of people.
+        let platform = raw.account.as_deref().and_then(|name| platform_of(all, name));
+        let on = platform.unwrap_or(AccountPlatform::Telegram);
+        let allow = self.allow(&at("allow"), raw.allow.as_deref(), on);
+        let bots = self.allow(&at("allow_bots"), raw.allow_bots.as_deref(), on);
+        if let Some((chat, on)) = raw.chat.as_deref().zip(platform)
+            && !is_chat(on, chat)
+        {
             self.fail(
                 &at("chat"),
-                format!("{} is no chat's id on Telegram", mask::value(chat)),
-                "A group's id is a number such as -1001234567890, a topic's is the group's and its own: -1001234567890:7.",
+                format!("{} is no chat's id on {}", mask::value(chat), on.shown()),
+                chat_s_form(on),
             );
         }
         let name = raw.account.as_deref()?;
@@ -173,11 +206,16 @@ impl Check<'_> {
         None
     }
 
-    fn allow(&mut self, path: &[&str], ids: Option<&[RawId]>) -> Option<Allow> {
+    fn allow(
+        &mut self,
+        path: &[&str],
+        ids: Option<&[RawId]>,
+        on: AccountPlatform,
+    ) -> Option<Allow> {
         let ids = ids?;
         let everybody = |id: &RawId| id.as_deref() == Some("*");
         if !ids.iter().any(everybody) {
-            let people = self.people(path, ids);
+            let people = self.people(path, ids, on);
             return Some(if people.is_empty() { Allow::Nobody } else { Allow::These(people) });
         }
         if ids.len() > 1 {
@@ -188,6 +226,35 @@ impl Check<'_> {
             );
         }
         Some(Allow::Everybody)
+    }
+}
+
+/// The platform that an account was written with; None where none was, or an unknown one.
+fn platform_of(accounts: &BTreeMap<String, RawAccount>, name: &str) -> Option<AccountPlatform> {
+    match accounts.get(name)?.platform.as_deref()? {
+        "discord" => Some(AccountPlatform::Discord),
+        _ => Some(AccountPlatform::Telegram),
+    }
+}
+
+fn is_chat(on: AccountPlatform, chat: &str) -> bool {
+    match on {
+        AccountPlatform::Telegram => is_telegram_chat(chat),
+        // Servers, channels and threads alike, written as Discord writes them.
+        AccountPlatform::Discord => {
+            chat.parse::<u64>().is_ok_and(|id| id > 0 && id.to_string() == chat)
+        }
+    }
+}
+
+fn chat_s_form(on: AccountPlatform) -> &'static str {
+    match on {
+        AccountPlatform::Telegram => {
+            "A group's id is a number such as -1001234567890, a topic's is the group's and its own: -1001234567890:7."
+        }
+        AccountPlatform::Discord => {
+            "A server's, channel's or thread's id is a number such as 1234567890123456789: switch on Developer Mode in Discord (Settings, Advanced), then right-click and Copy ID."
+        }
     }
 }
 

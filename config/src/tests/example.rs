@@ -1,7 +1,7 @@
 //! The example and the page for operators are held to the table of keys.
 
 use super::Home;
-use super::secrets::vault;
+use super::secrets::{vault, vault_of};
 use crate::EXAMPLE;
 use crate::schema::{self, Key, Kind};
 
@@ -30,8 +30,9 @@ fn the_example_says_nothing_until_its_comments_are_opened() {
 fn every_line_of_the_example_is_accepted() {
     let home = Home::new(&spoken()).set("OPENAI_API_KEY", "sk-1");
     vault(&home, "1:a", 0o600);
+    vault_of(&home, "discord", "a.b.c", 0o600);
     let config = home.config();
-    assert_eq!((config.models.len(), config.accounts.len(), config.routes.len()), (2, 1, 1));
+    assert_eq!((config.models.len(), config.accounts.len(), config.routes.len()), (2, 2, 1));
     assert_eq!(config.warnings, Vec::<String>::new());
 }
 

@@ -131,13 +131,13 @@ fn an_unknown_key_is_named_with_its_line_and_the_nearest() {
         errors(text),
         [
             "atlas.toml:4:1: unknown key `groupAllowFrm` in [accounts.tg]\n  The nearest is `allow`. \
-          Known here: platform, token, bot, allow, api_base."
+          Known here: platform, token, bot, allow, api_base, backlog."
         ]
     );
     assert_eq!(
         Home::new(text).load().unwrap_err().render(),
         "atlas.toml:4:1: unknown key `groupAllowFrm` in [accounts.tg]\n  4 | groupAllowFrm = [\"1\"]\n    \
-         | ^^^^^^^^^^^^^\n  The nearest is `allow`. Known here: platform, token, bot, allow, api_base."
+         | ^^^^^^^^^^^^^\n  The nearest is `allow`. Known here: platform, token, bot, allow, api_base, backlog."
     );
 }
 
@@ -208,7 +208,7 @@ fn what_a_later_version_brings_is_refused_as_that_and_never_passed_over() {
             assert!(whats.iter().any(|what| what.starts_with(&start)), "{whats:#?}");
         }
     }
-    assert_eq!(count, 12);
+    assert_eq!(count, 9);
     assert_eq!(
         errors("[[routines]]\nname = \"x\"\n"),
         [
@@ -221,10 +221,6 @@ fn what_a_later_version_brings_is_refused_as_that_and_never_passed_over() {
         [
             "atlas.toml:2:11: this version of Atlas does not know refresh \"replace\" yet\n  It knows: \"append\"."
         ]
-    );
-    assert_eq!(
-        errors("[accounts.dc]\nplatform = \"discord\"\ntoken = \"secret:discord\"\n")[0],
-        "atlas.toml:2:12: this version of Atlas does not know platform \"discord\" yet\n  It knows: \"telegram\"."
     );
     assert_eq!(
         errors("[models.a]\nprovider = \"anthropic\"\n"),
@@ -305,7 +301,7 @@ fn a_value_of_the_wrong_kind_is_told_what_its_key_takes() {
         (
             "owner = 5",
             "atlas.toml:1:1: `owner` takes a section, not a number\n  Open it as [owner] and write its \
-             keys below: telegram.",
+             keys below: telegram, discord.",
         ),
         (
             "[routes]\naccount = \"tg\"",
@@ -407,7 +403,7 @@ fn what_is_missing_is_told_where_its_section_opens() {
     assert_eq!(
         errors("[accounts.tg]\n[models.a]\n[models.b]\nprovider = \"openai\"\n[[routes]]\n"),
         [
-            "atlas.toml:1:11: [accounts.tg] has no `platform`\n  Add `platform = \"telegram\"`.",
+            "atlas.toml:1:11: [accounts.tg] has no `platform`\n  Add `platform = \"telegram\"`, or \"discord\".",
             "atlas.toml:1:11: [accounts.tg] has no `token`\n  Add `token = \"env:TELEGRAM_TOKEN\"`, as \
              BotFather gave it.",
             "atlas.toml:2:9: [models.a] has no `provider`\n  Add `provider = \"openai\"`, or \"offline\".",
@@ -462,6 +458,38 @@ fn every_name_that_leads_nowhere_is_told_with_the_nearest() {
 fn an_error_in_an_account_makes_none_in_its_routes() {
     let home = account("bto = \"seo\"\n[[routes]]\naccount = \"tg\"\nchat = \"-1\"\n");
     assert_eq!(home.errors().len(), 1, "{:?}", home.errors());
+}
+
+#[test]
+fn a_discord_account_has_its_own_ids_and_backlog() {
+    let discord = |rest: &str| {
+        let home = format!("[accounts.dc]\nplatform = \"discord\"\ntoken = \"env:DC\"\n{rest}");
+        Home::new(&home).set("DC", "a.b.c")
+    };
+    let config = discord("backlog = \"90m\"\n[owner]\ndiscord = [7]\n").config();
+    let account = &config.accounts[&"dc".into()];
+    assert_eq!(account.platform, AccountPlatform::Discord);
+    assert_eq!(account.backlog.as_secs(), 90 * 60);
+    assert_eq!((config.owner[0].platform.as_str(), config.owner[0].id.as_str()), ("discord", "7"));
+    assert_eq!(discord("").config().accounts[&"dc".into()].backlog.as_secs(), 6 * 3600);
+
+    let route = |chat: &str| discord(&format!("[[routes]]\naccount = \"dc\"\nchat = \"{chat}\"\n"));
+    assert_eq!(
+        route("1234567890123456789").config().routes[0].chat.as_str(),
+        "1234567890123456789"
+    );
+    for chat in ["-1001", "0", "#general", "1:2"] {
+        let errors = route(chat).errors();
+        assert!(errors[0].contains("is no chat's id on Discord\n  A server's"), "{errors:?}");
+    }
+    let errors = discord("[owner]\ndiscord = [\"ana\"]\n").errors();
+    assert!(errors[0].contains("`ana` is no person's id on Discord"), "{errors:?}");
+}
+
+#[test]
+fn the_backlog_of_a_telegram_account_is_telegrams_own() {
+    let errors = account("backlog = \"6h\"\n").errors();
+    assert!(errors[0].contains("`backlog` of a Telegram account"), "{errors:?}");
 }
 
 #[test]

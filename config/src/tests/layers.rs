@@ -112,7 +112,7 @@ fn a_variable_is_held_to_the_same_rules_as_the_file() {
         (
             "ATLAS__OWNER",
             "5",
-            "this names a section and no key\n  Add two underscores and a key: telegram.",
+            "this names a section and no key\n  Add two underscores and a key: telegram, discord.",
         ),
         (
             "ATLAS__TIMEZONE__NAME",

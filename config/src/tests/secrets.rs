@@ -14,8 +14,13 @@ fn home(token: &str) -> Home {
 }
 
 pub(super) fn vault(home: &Home, text: &str, mode: u32) {
-    home.write("vault/telegram", text);
-    fs::set_permissions(home.path("vault/telegram"), Permissions::from_mode(mode)).unwrap();
+    vault_of(home, "telegram", text, mode);
+}
+
+pub(super) fn vault_of(home: &Home, name: &str, text: &str, mode: u32) {
+    let file = format!("vault/{name}");
+    home.write(&file, text);
+    fs::set_permissions(home.path(&file), Permissions::from_mode(mode)).unwrap();
 }
 
 fn token(home: &Home) -> String {

@@ -15,12 +15,14 @@ use crate::ids::{
 use crate::message::Message;
 
 mod access;
+mod cursors;
 mod inbox;
 mod memory;
 mod outbox;
 mod turns;
 
 pub use access::*;
+pub use cursors::*;
 pub use inbox::*;
 pub use memory::*;
 pub use outbox::*;
@@ -106,6 +108,11 @@ pub trait Store: Send + Sync + 'static {
     ) -> Result<bool, StoreError>;
     /// The owner's DM with this bot that was last written in.
     async fn private_place(&self, bot: BotId) -> Result<Option<ChatKey>, StoreError>;
+
+    /// How far each chat of this account was read, by whoever reads histories.
+    async fn cursors(&self, account: &AccountId) -> Result<Vec<Cursor>, StoreError>;
+    /// Moves these cursors, all or none; each forward only.
+    async fn read_up_to(&self, account: &AccountId, cursors: &[Cursor]) -> Result<(), StoreError>;
 
     // Conversations and turns.
 

@@ -228,6 +228,18 @@ impl Store for Intents {
         not_of_memory()
     }
 
+    async fn cursors(&self, _account: &AccountId) -> Result<Vec<Cursor>, StoreError> {
+        not_of_memory()
+    }
+
+    async fn read_up_to(
+        &self,
+        _account: &AccountId,
+        _cursors: &[Cursor],
+    ) -> Result<(), StoreError> {
+        not_of_memory()
+    }
+
     async fn open_work(&self) -> Result<Vec<OpenWork>, StoreError> {
         not_of_memory()
     }

@@ -8,10 +8,12 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use atlas_adapters::discord::DiscordAccount;
 use atlas_adapters::memory_fs::DiskFiles;
+use atlas_adapters::telegram::TelegramAccount;
 use atlas_config::{BotConfig, Config, Model, Provider};
 use atlas_core::bot::MAIN;
-use atlas_core::ids::{AccountId, ModelName};
+use atlas_core::ids::{AccountId, ModelName, PlatformChat};
 use atlas_core::ports::{FileError, MemoryFiles, ModelError, Store};
 use serde_json::json;
 use tokio::time::timeout;
@@ -183,13 +185,43 @@ fn model_fault(name: &ModelName, model: &Model, error: &ModelError) -> Fault {
 }
 
 async fn account(config: &Config, id: &AccountId) -> Result<String, Fault> {
-    let bot = parts::telegram(config, id)?.check().await.map_err(|error| {
-        // The adapter's sentence says after a semicolon how to mend it.
-        let text = error.to_string();
-        let (what, mend) = text.split_once("; ").unwrap_or((&text, ""));
-        let mend = if mend.is_empty() { String::new() } else { sentence(mend) };
-        Fault::new(what, mend)
-    })?;
+    match parts::account(config, id)? {
+        parts::Account::Telegram(account) => telegram(&account).await,
+        parts::Account::Discord(account) => {
+            let routes = config.routes.iter().filter(|route| &route.account == id);
+            let routed: Vec<_> = routes.map(|route| route.chat.clone()).collect();
+            discord(&account, &routed).await
+        }
+    }
+}
+
+/// An adapter's sentence says after a semicolon how to mend it.
+fn account_fault(error: impl ToString) -> Fault {
+    let text = error.to_string();
+    let (what, mend) = text.split_once("; ").unwrap_or((&text, ""));
+    let mend = if mend.is_empty() { String::new() } else { sentence(mend) };
+    Fault::new(what, mend)
+}
+
+async fn discord(account: &DiscordAccount, routed: &[PlatformChat]) -> Result<String, Fault> {
+    let bot = account.check(routed).await.map_err(account_fault)?;
+    if !bot.lacks.is_empty() {
+        let lacks = bot.lacks.iter().map(|lack| format!("{}: {}", lack.place, lack.what));
+        let what = format!("@{} lacks in {}", bot.name, lacks.collect::<Vec<_>>().join("; in "));
+        let mend = "Give its role these permissions in the server's or channel's settings.";
+        return Err(Fault::new(what, mend));
+    }
+    let content = if bot.reads_content {
+        ""
+    } else {
+        "; in channels it reads only what mentions it (Message Content Intent, in the developer \
+         portal at Bot, is off)"
+    };
+    Ok(format!("@{}{content}", bot.name))
+}
+
+async fn telegram(account: &TelegramAccount) -> Result<String, Fault> {
+    let bot = account.check().await.map_err(account_fault)?;
     let privacy = if bot.can_read_all_group_messages {
         ""
     } else {

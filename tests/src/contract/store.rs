@@ -77,6 +77,7 @@ macro_rules! store_contract {
             a_chat_written_in_before_its_move_joins_the_older_conversation,
             writers_who_fail_undo_nothing_of_the_others,
             text_of_any_kind_comes_back_as_it_was,
+            cursors_move_forward_only_and_are_their_accounts_own,
         );
         $crate::store_contract!(@of $make, turns:
             a_claim_is_one_holder_s,

@@ -125,6 +125,14 @@ impl Store for PlannedStore {
         self.pass("private_place", self.inner.private_place(bot)).await
     }
 
+    async fn cursors(&self, account: &AccountId) -> Result<Vec<Cursor>, StoreError> {
+        self.pass("cursors", self.inner.cursors(account)).await
+    }
+
+    async fn read_up_to(&self, account: &AccountId, cursors: &[Cursor]) -> Result<(), StoreError> {
+        self.pass("read_up_to", self.inner.read_up_to(account, cursors)).await
+    }
+
     async fn open_work(&self) -> Result<Vec<OpenWork>, StoreError> {
         self.pass("open_work", self.inner.open_work()).await
     }

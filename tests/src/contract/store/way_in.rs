@@ -7,7 +7,8 @@ use atlas_core::event::{ChatKind, Inbound};
 use atlas_core::ids::{BotId, Seq};
 use atlas_core::message::{Body, Call};
 use atlas_core::ports::{
-    Accepted, ConversationKey, ConversationSpec, Disposition, NewInbox, PendingWhat, StoreError,
+    Accepted, ConversationKey, ConversationSpec, Cursor, Disposition, NewInbox, PendingWhat,
+    StoreError,
 };
 
 use super::{
@@ -293,5 +294,26 @@ pub async fn what_was_said_before_a_stop_opens_a_turn_that_ends(
         story.open(&claim, &taken).await?;
         assert_eq!(story.store.stop_requested(conversation).await?, ends, "row {number}");
     }
+    Ok(())
+}
+
+/// Each for itself, and no reading of a history takes another back.
+pub async fn cursors_move_forward_only_and_are_their_accounts_own(
+    database: &dyn Database,
+) -> Result<()> {
+    let story = Story::begin(database).await?;
+    let cursor = |chat: &str, kind, read_up_to| Cursor { chat: chat.into(), kind, read_up_to };
+    let (direct, group) = (ChatKind::Direct, ChatKind::Group);
+    assert_eq!(story.store.cursors(&account()).await?, []);
+    let first = [cursor("5", direct, 10), cursor("6", group, 20)];
+    story.store.read_up_to(&account(), &first).await?;
+    let second = [cursor("5", direct, 30), cursor("6", group, 19), cursor("7", group, i64::MAX)];
+    story.store.read_up_to(&account(), &second).await?;
+    story.store.read_up_to(&"another".into(), &[cursor("5", direct, 99)]).await?;
+    let store = database.open().await?;
+    let mut read = store.cursors(&account()).await?;
+    read.sort_by(|one, other| one.chat.cmp(&other.chat));
+    let expected = [cursor("5", direct, 30), cursor("6", group, 20), cursor("7", group, i64::MAX)];
+    assert_eq!(read, expected);
     Ok(())
 }
