@@ -4,9 +4,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use serenity::Error;
 use serenity::http::{Http, HttpError, LightMethod, Request, Route};
-use serenity::model::application::Command;
 use serenity::model::gateway::BotGateway;
-use serenity::model::id::{ChannelId, InteractionId};
+use serenity::model::id::{ApplicationId, ChannelId, InteractionId};
 
 use super::api::cause;
 
@@ -80,9 +79,14 @@ pub(super) async fn messages_after(
     Ok(messages)
 }
 
-/// The commands that Discord lists for this bot everywhere.
-pub(super) async fn commands(http: &Http) -> Result<Vec<Command>, CallError> {
-    Ok(http.get_global_commands().await?)
+/// The commands that Discord lists for this bot everywhere, as they were given: other programs may
+/// have registered some of a kind that nobody here knows.
+pub(super) async fn commands(
+    http: &Http,
+    application: ApplicationId,
+) -> Result<Vec<Value>, CallError> {
+    let route = Route::Commands { application_id: application };
+    Ok(http.fire(Request::new(route, LightMethod::Get)).await?)
 }
 
 /// Puts this whole set in place of the one before, at once.

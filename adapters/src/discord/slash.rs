@@ -3,8 +3,7 @@
 use atlas_core::commands::COMMANDS;
 use serde_json::{Value, json};
 use serenity::http::Http;
-use serenity::model::application::{Command, CommandType};
-use serenity::model::id::InteractionId;
+use serenity::model::id::{ApplicationId, InteractionId};
 
 use super::decode::Given;
 use super::rest::{self, CallError};
@@ -48,31 +47,56 @@ pub(super) async fn acknowledge(http: &Http, given: &Given, answer: Answer) -> b
 
 /// Makes the list at Discord what it is here. Whether it was another: the whole set is then put in
 /// place at once, so that there never are more than Discord takes.
-pub(super) async fn register(http: &Http) -> Result<bool, CallError> {
+pub(super) async fn register(http: &Http, application: ApplicationId) -> Result<bool, CallError> {
     let set = set();
-    if rest::commands(http).await?.iter().map(known).eq(set.iter().cloned()) {
+    let mut listed: Vec<Value> =
+        rest::commands(http, application).await?.iter().map(known).collect();
+    listed.sort_by_cached_key(ToString::to_string);
+    if listed == set {
         return Ok(false);
     }
     rest::overwrite_commands(http, &Value::Array(set)).await?;
     Ok(true)
 }
 
-/// The commands as they are registered, in order of their names, as Discord lists them.
+/// The commands as they are registered, in order.
 fn set() -> Vec<Value> {
-    let mut commands = COMMANDS;
-    commands.sort_unstable();
-    let command =
-        |(name, what): (&str, &str)| json!({"name": name, "description": what, "type": 1});
-    commands.map(command).to_vec()
+    let command = |(name, what)| json!({"name": name, "description": what, "type": 1});
+    let mut set = COMMANDS.map(command).to_vec();
+    set.sort_by_cached_key(ToString::to_string);
+    set
 }
 
-/// A registered command, as far as it is told apart from another.
-fn known(command: &Command) -> Value {
+/// A registered command, as far as it is told apart from another: what Discord adds by itself is left
+/// out, and options, which none of ours has, are not.
+fn known(command: &Value) -> Value {
+    let field = |name: &str| command.get(name).cloned().unwrap_or_default();
     let mut known = json!({
-        "name": command.name, "description": command.description, "type": u8::from(command.kind),
+        "name": field("name"), "description": field("description"), "type": field("type"),
     });
-    if !command.options.is_empty() || command.kind != CommandType::ChatInput {
-        known["options"] = json!(command.options.len());
+    if field("options").as_array().is_some_and(|options| !options.is_empty()) {
+        known["options"] = field("options");
     }
     known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listed_command_is_the_same_however_much_discord_adds_to_it() {
+        let listed = |command: &Value| {
+            let mut listed = command.clone();
+            listed["id"] = json!("7");
+            listed["version"] = json!("1");
+            listed["options"] = json!([]);
+            listed
+        };
+        let listed: Vec<Value> = set().iter().map(|command| known(&listed(command))).collect();
+        assert_eq!(listed, set());
+        let mut other = set().remove(0);
+        other["options"] = json!([{"type": 3}]);
+        assert_ne!(known(&other), set()[0]);
+    }
 }

@@ -23,7 +23,7 @@ use tracing::{error, info, warn};
 use super::api::Api;
 use super::interactions::Interactions;
 use super::rest::{self, CallError};
-use line::{End, Line};
+use line::{End, Line, Stage};
 use session::Session;
 use socket::Socket;
 use wait::Backoff;
@@ -150,7 +150,7 @@ impl Run<'_> {
         };
         let end = match socket {
             Ok(socket) => self.connected(socket, resuming).await,
-            Err(why) => End::Lost { why, worked: false },
+            Err(why) => End::Lost { why, stage: Stage::Handshake },
         };
         self.after(end)
     }
@@ -230,17 +230,12 @@ impl Run<'_> {
     fn after(&mut self, end: End) -> Next {
         match end {
             End::Stopped => return Next::Over,
-            End::Lost { why, worked } => {
-                if worked {
-                    self.resumes = 0;
-                    self.backoff.recovered();
-                }
+            End::Lost { why, stage } => {
+                self.came_to(stage);
                 self.tell(&why);
             }
-            End::Invalid { why, worked } => {
-                if worked {
-                    self.backoff.recovered();
-                }
+            End::Invalid { why, stage } => {
+                self.came_to(stage);
                 self.work.session.forget();
                 self.tell(&why);
             }
@@ -259,6 +254,18 @@ impl Run<'_> {
             End::NoContentIntent => return self.off(INTENTS_REFUSED),
         }
         Next::Again
+    }
+
+    /// A session that went on may be resumed again, after a moment where no heart has beaten in it.
+    fn came_to(&mut self, stage: Stage) {
+        match stage {
+            Stage::Handshake => {}
+            Stage::Ready => self.resumes = self.resumes.min(1),
+            Stage::Proven => {
+                self.resumes = 0;
+                self.backoff.recovered();
+            }
+        }
     }
 
     fn tell(&mut self, why: &str) {

@@ -201,10 +201,14 @@ impl Guild {
 pub struct Draft {
     /// Where.
     pub channel: u64,
-    pub(super) author: User,
-    pub(super) body: Value,
-    pub(super) ago: Duration,
-    pub(super) webhook: bool,
+    /// By whom.
+    pub author: User,
+    /// What the API tells of it.
+    pub body: Value,
+    /// How long ago.
+    pub ago: Duration,
+    /// Not by the author, but by a webhook that bears their name.
+    pub webhook: bool,
 }
 
 impl Draft {

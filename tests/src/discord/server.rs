@@ -296,11 +296,7 @@ fn app(state: &State) -> Value {
 }
 
 fn gateway_bot(state: &State) -> Value {
-    let (remaining, renewed) = state.identifies_left;
-    let reset_after = renewed.map_or(0, |(at, until)| {
-        u64::try_from(until.saturating_sub(at.elapsed()).as_millis()).unwrap_or_default()
-    });
-    let remaining = if renewed.is_some() && reset_after == 0 { 1_000 } else { remaining };
+    let (remaining, reset_after) = state.identifies_left();
     json!({
         "url": state.gateway, "shards": 1,
         "session_start_limit": {

@@ -166,6 +166,16 @@ impl State {
         ((self.now() - ago - EPOCH) << 22) | (self.counter & 0x3f_ffff)
     }
 
+    /// How many sessions may still be begun, and after how many milliseconds there are more.
+    pub(super) fn identifies_left(&self) -> (u64, u64) {
+        let (left, renewed) = self.identifies_left;
+        let Some((at, until)) = renewed else { return (left, 0) };
+        match u64::try_from(until.saturating_sub(at.elapsed()).as_millis()) {
+            Ok(after @ 1..) => (left, after),
+            _ => (1_000, 0),
+        }
+    }
+
     pub(super) fn next_order(&mut self) -> u64 {
         self.order += 1;
         self.order

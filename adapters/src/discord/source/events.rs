@@ -143,7 +143,8 @@ impl Work<'_> {
             .boxed(),
         );
         if !self.registered {
-            self.jobs.push(slash::register(http).map(Done::Registered).boxed());
+            self.jobs
+                .push(slash::register(http, ready.application.id).map(Done::Registered).boxed());
         }
         Ok(())
     }

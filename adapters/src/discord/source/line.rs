@@ -27,22 +27,35 @@ const FAREWELL: Duration = Duration::from_secs(2);
 pub(super) enum End {
     /// The account is stopped.
     Stopped,
-    /// It broke; its session may go on. `worked`: a heart has beaten in the session.
+    /// It broke; its session may go on.
     Lost {
         /// How.
         why: String,
-        worked: bool,
+        /// How far it had come.
+        stage: Stage,
     },
     /// Its session is over.
     Invalid {
         /// How.
         why: String,
-        worked: bool,
+        /// How far it had come.
+        stage: Stage,
     },
     /// Only a person can mend it.
     Fatal(&'static str),
     /// The bot may not read messages' content.
     NoContentIntent,
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// No session yet.
+    Handshake,
+    /// READY or RESUMED came.
+    Ready,
+    /// And a heartbeat was heard after it.
+    Proven,
 }
 
 /// A connection.
@@ -52,10 +65,7 @@ pub(super) struct Line<'l, 'a> {
     /// What identifies or resumes, until it is sent.
     begin: Option<Value>,
     heart: Heart,
-    /// READY or RESUMED came.
-    ready: bool,
-    /// And a heartbeat was acknowledged after it.
-    worked: bool,
+    stage: Stage,
 }
 
 /// The heart.
@@ -73,7 +83,7 @@ impl<'l, 'a> Line<'l, 'a> {
     pub(super) fn new(socket: Socket, work: &'l mut Work<'a>, begin: Value) -> Self {
         let due = Instant::now() + HANDSHAKE;
         let heart = Heart { every: None, due, heard: true, handshake: Some(due) };
-        Self { socket, work, begin: Some(begin), heart, ready: false, worked: false }
+        Self { socket, work, begin: Some(begin), heart, stage: Stage::Handshake }
     }
 
     /// Serves it to its end.
@@ -109,7 +119,7 @@ impl<'l, 'a> Line<'l, 'a> {
     }
 
     fn lost(&self, why: impl Into<String>) -> End {
-        End::Lost { why: why.into(), worked: self.worked }
+        End::Lost { why: why.into(), stage: self.stage }
     }
 
     async fn late_or_beat(&mut self) -> Option<End> {
@@ -158,7 +168,7 @@ impl<'l, 'a> Line<'l, 'a> {
             Frame::Invalid(true) => Some(self.lost("the session is interrupted")),
             Frame::Invalid(false) => {
                 let why = "the session is over".to_owned();
-                Some(End::Invalid { why, worked: self.worked })
+                Some(End::Invalid { why, stage: self.stage })
             }
             Frame::Hello(interval) => self.hello(Duration::from_millis(interval)).await,
             Frame::Acknowledged => {
@@ -186,23 +196,26 @@ impl<'l, 'a> Line<'l, 'a> {
     fn told(&mut self, seq: u64, name: &str, data: &str) -> Option<End> {
         match self.work.told(seq, name, data) {
             Ok(Told::Ready | Told::Resumed) => {
-                self.ready = true;
+                self.stage = self.stage.max(Stage::Ready);
                 self.heart.handshake = None;
             }
             // Before RESUMED comes what was missed, however much that is.
-            Ok(Told::Other) if !self.ready => {
+            Ok(Told::Other) if self.stage == Stage::Handshake => {
                 self.heart.handshake = Some(Instant::now() + HANDSHAKE);
             }
             Ok(Told::Other) => {}
-            Err(why) => return Some(End::Invalid { why, worked: false }),
+            Err(why) => return Some(End::Invalid { why, stage: Stage::Handshake }),
         }
         None
     }
 
     fn acknowledged(&mut self) {
         self.heart.heard = true;
-        self.worked |= self.ready;
-        if self.ready && self.work.session.is_continuous() {
+        if self.stage == Stage::Handshake {
+            return;
+        }
+        self.stage = Stage::Proven;
+        if self.work.session.is_continuous() {
             self.work.chats.checkpoint();
         }
     }
@@ -218,7 +231,7 @@ impl<'l, 'a> Line<'l, 'a> {
             4014 => End::NoContentIntent,
             4003 | 4007 | 4009 => {
                 let why = format!("Discord ended the session ({code})");
-                End::Invalid { why, worked: self.worked }
+                End::Invalid { why, stage: self.stage }
             }
             code => self.lost(format!("Discord closed the connection ({code})")),
         }

@@ -1,0 +1,81 @@
+//! Slash commands: registered when they changed, acknowledged in time, answered.
+
+use std::time::Duration;
+
+use atlas_tests::discord::{SendFault, User};
+
+use crate::discord::on_discord;
+
+#[test]
+fn case_8_a_command_is_acknowledged_at_once_however_long_its_answer_takes() {
+    let (mut scene, _, channel) = on_discord();
+    scene.start_connected();
+    let gate = atlas_tests::bell::Gate::new(&scene.bell);
+    scene.discord.plan_sends([SendFault::Hold(gate.clone())]);
+    let owner = scene.discord_owner();
+    let status = scene.discord.command(channel.id, &owner, "status", "");
+    scene.until("the answer is on its way", |_| gate.reached().then_some(()));
+    let within = scene.until("it is acknowledged", |scene| scene.discord.acknowledged(status));
+    assert!(within < Duration::from_secs(3), "{within:?}");
+    gate.open();
+    let answer = scene.until("an answer", |scene| scene.discord.texts(channel.id).pop());
+    assert!(answer.contains("stand-in"), "{answer}");
+
+    scene.discord.dm(&owner, "/help");
+    let dm = scene.discord.dm_of(&owner);
+    scene.until("help in private", |scene| scene.discord.texts(dm).pop());
+    let help = scene.discord.command(dm, &owner, "help", "");
+    scene.until("it is acknowledged too", |scene| scene.discord.acknowledged(help));
+    scene.until("help twice", |scene| (scene.discord.texts(dm).len() == 2).then_some(()));
+    scene.settled();
+    assert!(scene.model.requests().is_empty());
+}
+
+#[test]
+fn a_command_whose_event_cannot_be_stored_is_acknowledged_all_the_same() {
+    use atlas_tests::faults::FAIL;
+    let (mut scene, _, channel) = on_discord();
+    scene.announce_error("cannot be stored");
+    scene.start_with(&[(FAIL, "accept:4")]);
+    scene.connected();
+    let owner = scene.discord_owner();
+    let status = scene.discord.command(channel.id, &owner, "status", "");
+    let within = scene.until("it is acknowledged", |scene| scene.discord.acknowledged(status));
+    assert!(within < Duration::from_secs(3), "{within:?}");
+    scene.until("an answer, once it is stored", |scene| scene.discord.texts(channel.id).pop());
+    scene.settled();
+}
+
+#[test]
+fn a_strangers_command_is_refused_where_nobody_else_sees_it() {
+    let (mut scene, _, channel) = on_discord();
+    scene.start_connected();
+    let command = scene.discord.command(channel.id, &User::new(55, "bo"), "stop", "");
+    scene.until("it is acknowledged", |scene| scene.discord.acknowledged(command));
+    scene.settled();
+    let sent = scene.discord.sent();
+    assert_eq!(sent.len(), 1);
+    assert!(sent[0].ephemeral && sent[0].text.contains("not for you"), "{sent:?}");
+}
+
+#[test]
+fn case_9_the_whole_set_is_put_in_place_at_once_and_only_when_it_changed() {
+    let (mut scene, _, _) = on_discord();
+    scene.discord.register((0..100).map(|n| format!("old{n}")));
+    scene.start_connected();
+    let names = scene.until("the new set", |scene| {
+        let (names, written) = scene.discord.commands();
+        (written > 0).then_some(names)
+    });
+    assert_eq!(names, ["help", "status", "stop"]);
+    assert!(scene.stop().success());
+    let asked = |scene: &atlas_tests::harness::Harness| {
+        scene.discord.calls().iter().filter(|call| call.contains("GET /applications")).count()
+    };
+    let before = asked(&scene);
+    scene.start_connected();
+    scene.until("the list is looked at", |scene| (asked(scene) > before).then_some(()));
+    scene.settled();
+    assert!(scene.stop().success());
+    assert_eq!(scene.discord.commands().1, 1, "written once");
+}
