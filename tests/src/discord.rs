@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tokio_rustls::rustls::ServerConfig;
 
 use crate::bell::{Bell, Gate, Told};
 
@@ -17,6 +18,8 @@ mod interactions;
 mod messages;
 pub mod people;
 mod server;
+#[cfg(test)]
+mod tests;
 mod world;
 
 pub use people::{Channel, Draft, Guild, Kind, User};
@@ -132,6 +135,28 @@ impl Discord {
         let address = crate::wire::serve(server::routes(&state));
         state.quietly(|state| state.gateway = format!("ws://{address}"));
         Self { state, address }
+    }
+
+    /// Starts one that is reached as `discord.com`, over TLS: by a client that trusts this certificate
+    /// and finds that name at this address.
+    ///
+    /// # Panics
+    ///
+    /// Where no certificate can be made.
+    #[must_use]
+    pub fn start_as_discord_com(bell: &Arc<Bell>) -> (Self, Vec<u8>, SocketAddr) {
+        atlas_adapters::http::install_provider();
+        let made = rcgen::generate_simple_self_signed(["discord.com".to_owned()]);
+        let made = made.expect("a certificate");
+        let certificate = made.cert.der().clone();
+        let key = made.signing_key.serialize_der().try_into().expect("a key");
+        let tls = ServerConfig::builder()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.clone()], key)
+            .expect("TLS for the stand-in");
+        let state = Arc::new(Told::new(State::default(), bell));
+        let address = crate::wire::serve_tls(server::routes(&state), Arc::new(tls));
+        (Self { state, address }, certificate.to_vec(), address)
     }
 
     /// What `api_base` is set to.

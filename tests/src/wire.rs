@@ -13,6 +13,8 @@ use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::bell::runtime;
 
@@ -42,6 +44,50 @@ pub fn serve(routes: Router) -> SocketAddr {
     address
 }
 
+/// Serves `routes` over TLS, with this certificate and key, on a free port of this machine until the
+/// process ends.
+pub fn serve_tls(routes: Router, tls: Arc<tokio_rustls::rustls::ServerConfig>) -> SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.set_nonblocking(true).expect("a socket that does not block");
+    let address = listener.local_addr().expect("the port's number");
+    runtime().spawn(async move {
+        let plain = Cuttable(TcpListener::from_std(listener).expect("a listener"));
+        let listener = Secure { plain, tls: TlsAcceptor::from(tls) };
+        let service = routes.into_make_service_with_connect_info::<Cut>();
+        let _ = axum::serve(listener, service).await;
+    });
+    address
+}
+
+struct Secure {
+    plain: Cuttable,
+    tls: TlsAcceptor,
+}
+
+impl Listener for Secure {
+    type Io = TlsStream<Stream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, SocketAddr) {
+        loop {
+            let (stream, address) = self.plain.accept().await;
+            if let Ok(stream) = self.tls.accept(stream).await {
+                return (stream, address);
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.plain.local_addr()
+    }
+}
+
+impl Connected<IncomingStream<'_, Secure>> for Cut {
+    fn connect_info(stream: IncomingStream<'_, Secure>) -> Self {
+        stream.io().get_ref().0.cut.clone()
+    }
+}
+
 struct Cuttable(TcpListener);
 
 impl Listener for Cuttable {
@@ -65,7 +111,8 @@ impl Connected<IncomingStream<'_, Cuttable>> for Cut {
     }
 }
 
-struct Stream {
+/// A connection that can be cut.
+pub struct Stream {
     stream: TcpStream,
     cut: Cut,
 }
@@ -119,15 +166,27 @@ pub(crate) fn request(
     path: &str,
     body: &serde_json::Value,
 ) -> Option<(u16, String)> {
+    let authorization = format!("Bearer {}", crate::model::KEY);
+    request_as(&authorization, address, method, path, body)
+}
+
+/// The same, as somebody.
+#[cfg(test)]
+pub(crate) fn request_as(
+    authorization: &str,
+    address: SocketAddr,
+    method: &str,
+    path: &str,
+    body: &serde_json::Value,
+) -> Option<(u16, String)> {
     use std::io::{Read, Write};
 
     let body = body.to_string();
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     let length = body.len();
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\
-         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n",
-        crate::model::KEY
+        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: \
+         {authorization}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(body.as_bytes()).unwrap();

@@ -18,6 +18,8 @@ mod address;
 mod command;
 mod content;
 mod reply;
+#[cfg(test)]
+mod tests;
 
 pub(super) use command::{Given, command};
 
@@ -59,19 +61,14 @@ impl Where {
 }
 
 /// What is needed to put a message in its place, before it is decoded.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 pub(super) struct Head {
     id: MessageId,
     channel_id: ChannelId,
     #[serde(default)]
-    guild_id: Option<serenity::model::id::GuildId>,
+    guild_id: Value,
     #[serde(default)]
-    author: Option<Whose>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct Whose {
-    id: UserId,
+    author: Value,
 }
 
 impl Head {
@@ -92,12 +89,13 @@ impl Head {
 
     /// Its server's; None in a DM.
     pub(super) fn guild(&self) -> Option<u64> {
-        self.guild_id.map(serenity::model::id::GuildId::get)
+        place::number(self.guild_id.as_str()?)
     }
 
     /// Whether the bot wrote it.
     pub(super) fn is_by(&self, me: &Me) -> bool {
-        self.author.is_some_and(|author| author.id.get() == me.id)
+        let author = self.author.get("id").and_then(Value::as_str);
+        author.is_some_and(|author| place::number(author) == Some(me.id))
     }
 }
 
