@@ -206,7 +206,7 @@ impl Store for SqliteStore {
     async fn read_up_to(&self, account: &AccountId, cursors: &[Cursor]) -> Result<(), StoreError> {
         let (account, cursors) = (account.clone(), cursors.to_vec());
         self.writer
-            .write(Manner::AGAIN, move |writer| {
+            .write(Manner::STATEMENT_AGAIN, move |writer| {
                 Box::pin(async move { cursors::read_up_to(writer, &account, &cursors).await })
             })
             .await
