@@ -36,9 +36,10 @@ fn discord_itself_is_reached_over_tls_and_its_limits_are_kept() {
             text: "once".to_owned(),
             silent: false,
             kind: DeliveryKind::Answer,
+            reply_to: None,
         };
         let part = platform.encode(&message).remove(0);
-        let sent = platform.send(&message, &part, 0, false).await.expect("sent, a little later");
+        let sent = platform.send(&message, &part, 0, None).await.expect("sent, a little later");
         assert_eq!(sent.message.as_str(), discord.sent()[0].id.to_string());
     });
     assert_eq!((discord.tries(), discord.texts(710)), (2, vec!["once".to_owned()]));

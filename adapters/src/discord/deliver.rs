@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use atlas_core::ids::{AccountId, ChatKey, PlatformMessage, PlatformName};
-use atlas_core::ports::{Capabilities, Encoded, Outgoing, Platform, Receipt, SendError};
+use atlas_core::ports::{Capabilities, Encoded, Outgoing, Platform, Receipt, Repeat, SendError};
 use serde_json::json;
 
 use super::api::Api;
@@ -50,7 +50,7 @@ impl Platform for DiscordPlatform {
         message: &Outgoing,
         part: &Encoded,
         _: usize,
-        _: bool,
+        _: Option<Repeat>,
     ) -> Result<Receipt, SendError> {
         let channel = place::channel(&message.to.chat)
             .ok_or_else(|| SendError::Rejected("no chat of Discord's".to_owned()))?;

@@ -105,6 +105,7 @@ fn skipped(place: ChatKey, backlog: Duration, reading: &str) -> NewDelivery {
         silent: true,
         kind: DeliveryKind::Notice,
         conversation: None,
+        reply_to: None,
     }
 }
 
