@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use chrono_tz::Tz;
 
-use crate::access::Standing;
+use crate::access::{Standing, harmless_name};
 use crate::event::Inbound;
 use crate::ids::{ChatKey, InboxId};
 use crate::message::Part;
@@ -22,9 +22,6 @@ const MOST_LINES: usize = 30;
 
 /// Characters of one such line.
 const MOST_OF_A_LINE: usize = 400;
-
-/// Characters of a shown name.
-const MOST_OF_A_NAME: usize = 64;
 
 /// What a turn takes.
 #[derive(Debug, PartialEq, Eq)]
@@ -125,23 +122,9 @@ fn header(place: &ChatKey, standing: Standing, inbound: &Inbound, zone: Tz) -> S
     format!("[{time} · {role} · {} · {place}]", shown_name(&inbound.sender.name))
 }
 
-/// A name in quotes, without control and bidirectional characters, without newlines, of at most 64
-/// characters.
+/// A name in quotes that it cannot close.
 fn shown_name(name: &str) -> String {
-    let clean: String = name
-        .chars()
-        .map(|c| if c == '"' { '\'' } else { c })
-        .filter(|c| !c.is_control() && !is_invisible(*c))
-        .take(MOST_OF_A_NAME)
-        .collect();
-    format!("\"{}\"", clean.trim())
-}
-
-/// Characters that change how a line reads without being seen.
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}'
-        | '\u{061C}' | '\u{E0000}'..='\u{E007F}')
+    format!("\"{}\"", harmless_name(name).replace('"', "'"))
 }
 
 fn one_line(text: &str) -> String {
