@@ -1,8 +1,8 @@
 //! Discord: one account, which is one bot's token.
 //!
 //! [`DiscordAccount`] makes the two ports of core's that an account is: the platform (the way out) and
-//! the source (the way in). `decode` is pure and holds all that is known of Discord's shapes; `api`
-//! and `rest` make the calls, by serenity's client and its limiter; the gateway's socket is our own
+//! the source (the way in). `decode` and `encode` are pure and hold all that is known of Discord's shapes;
+//! `api` and `rest` make the calls, by serenity's client and its limiter; the gateway's socket is our own
 //! (`source` says why).
 
 use std::sync::Arc;
@@ -24,12 +24,14 @@ mod api;
 mod check;
 mod decode;
 mod deliver;
-#[cfg_attr(not(test), expect(dead_code, reason = "what answers a command reads it"))]
+mod encode;
 mod interactions;
 mod place;
 mod rest;
 mod slash;
 mod source;
+#[cfg(test)]
+mod stand_in;
 
 /// The platform's name in [`Person`](atlas_core::ids::Person) and in the configuration.
 pub const PLATFORM: &str = "discord";
@@ -89,7 +91,8 @@ impl DiscordAccount {
     /// The way out.
     #[must_use]
     pub fn platform(&self) -> Arc<DiscordPlatform> {
-        Arc::new(DiscordPlatform::new(self.account.clone(), self.api.clone()))
+        let (api, interactions) = (self.api.clone(), self.interactions.clone());
+        Arc::new(DiscordPlatform::new(self.account.clone(), api, interactions))
     }
 
     /// The way in. One at a time may run for a token.

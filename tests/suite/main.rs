@@ -14,6 +14,7 @@ mod discord;
 mod discord_backlog;
 mod discord_check;
 mod discord_commands;
+mod discord_out;
 mod discord_socket;
 mod discord_tls;
 mod gone;

@@ -3,15 +3,18 @@
 
 use std::error::Error;
 
-use reqwest12::{Client, Url};
+use reqwest12::{Client, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
-use serenity::http::{Http, HttpBuilder};
+use serenity::http::{Http, HttpBuilder, Request};
+use tracing::instrument::WithSubscriber;
+use tracing::subscriber::NoSubscriber;
 
 use super::BadAccount;
 
 /// The interface for one token.
 pub(super) struct Api {
     http: Http,
+    client: Client,
     token: SecretString,
 }
 
@@ -30,7 +33,7 @@ impl Api {
             Some(client) => client,
             None => own_client(api_base)?,
         };
-        let mut builder = HttpBuilder::new(token.expose_secret()).client(client);
+        let mut builder = HttpBuilder::new(token.expose_secret()).client(client.clone());
         if let Some(base) = api_base {
             let bad_base = || BadAccount::Base(base.to_owned());
             let url = Url::parse(base).map_err(|_| bad_base())?;
@@ -39,7 +42,22 @@ impl Api {
             }
             builder = builder.proxy(base).ratelimiter_disabled(true);
         }
-        Ok(Self { http: builder.build(), token })
+        Ok(Self { http: builder.build(), client, token })
+    }
+
+    /// The answer to `request`, whatever its status, in the order and at the pace that Discord's limits
+    /// allow. Nothing of it is logged by the library: addresses hold the tokens of commands.
+    pub(super) async fn raw(&self, request: Request<'_>) -> serenity::Result<Response> {
+        let asking = async {
+            match &self.http.ratelimiter {
+                Some(limiter) => limiter.perform(request).await,
+                None => {
+                    let (token, base) = (self.http.token(), self.http.proxy.as_deref());
+                    Ok(request.build(&self.client, token, base)?.send().await?)
+                }
+            }
+        };
+        asking.with_subscriber(NoSubscriber::default()).await
     }
 
     /// Serenity's client.

@@ -110,6 +110,9 @@ pub(super) async fn answer(
         ["webhooks", _, token, "messages", "@original"] if call.method == "PATCH" => {
             messages::faulted(state, cut, |state| reply(state, token, call)).await
         }
+        ["webhooks", _, token, "messages", "@original"] if call.method == "GET" => {
+            respond(state.look(|state| original(state, token)))
+        }
         ["webhooks", _, token] if call.method == "POST" => {
             messages::faulted(state, cut, |state| follow_up(state, token, call)).await
         }
@@ -180,6 +183,13 @@ fn reply(state: &mut State, token: &str, call: &Call) -> Result<Value, Refusal> 
             Ok(messages::take(state, interaction.channel, call, Some(id)))
         }
     }
+}
+
+/// The answer as it stands.
+fn original(state: &State, token: &str) -> Result<Value, Refusal> {
+    let (_, interaction) = by_token(state, token)?;
+    let message = interaction.reply.and_then(|id| state.message(interaction.channel, id));
+    message.cloned().ok_or_else(|| unknown("Message", 10_008))
 }
 
 fn follow_up(state: &mut State, token: &str, call: &Call) -> Result<Value, Refusal> {

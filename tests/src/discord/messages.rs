@@ -217,7 +217,8 @@ pub(super) fn delete(state: &mut State, id: &str, message: &str) -> Result<Value
     Ok(Value::Null)
 }
 
-/// The newest first. `after` gives the oldest that are newer, also the newest of them first.
+/// The newest first. `after` gives the oldest that are newer, also the newest of them first. Nonces
+/// are told when a message is made, and never again.
 pub(super) fn history(state: &State, id: &str, call: &Call) -> Result<Value, Refusal> {
     let channel = channel(state, id)?;
     let limit = call.query("limit").and_then(|limit| limit.parse().ok()).unwrap_or(50);
@@ -239,5 +240,8 @@ pub(super) fn history(state: &State, id: &str, call: &Call) -> Result<Value, Ref
         }
     };
     page.reverse();
+    for message in page.iter_mut().filter_map(Value::as_object_mut) {
+        message.remove("nonce");
+    }
     Ok(Value::Array(page))
 }
