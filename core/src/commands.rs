@@ -21,7 +21,7 @@ use crate::ports::{DeliveryKind, NewDelivery, PendingCommand, PendingWhat, Statu
 const SWEEP: Duration = Duration::from_secs(5);
 
 /// The command that is not for everybody.
-const ALLOW: &str = "allow";
+pub const ALLOW: &str = "allow";
 
 /// The commands, as help lists them and platforms show them in a menu.
 pub const COMMANDS: [(&str, &str); 4] = [

@@ -56,7 +56,6 @@ fn strangers_bots_and_webhooks_are_not_answered() {
     scene.start_connected();
     let owner = scene.discord_owner();
     let stranger = User::new(55, "bo");
-    scene.discord.dm(&stranger, "let me in");
     scene.discord.write(Draft::to_bot(channel.id, &stranger, "let me in"));
     scene.discord.write(Draft::to_bot(channel.id, &User::bot(56, "robot"), "beep"));
     scene.discord.write(Draft::to_bot(channel.id, &owner, "I am Ana").by_webhook());

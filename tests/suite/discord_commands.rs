@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use atlas_tests::discord::{SendFault, User};
+use atlas_tests::model::{Takes, say};
 
 use crate::discord::on_discord;
 
@@ -67,7 +68,7 @@ fn case_9_the_whole_set_is_put_in_place_at_once_and_only_when_it_changed() {
         let (names, written) = scene.discord.commands();
         (written > 0).then_some(names)
     });
-    assert_eq!(names, ["help", "status", "stop"]);
+    assert_eq!(names, ["allow", "help", "status", "stop"]);
     assert!(scene.stop().success());
     let asked = |scene: &atlas_tests::harness::Harness| {
         scene.discord.calls().iter().filter(|call| call.contains("GET /applications")).count()
@@ -78,4 +79,25 @@ fn case_9_the_whole_set_is_put_in_place_at_once_and_only_when_it_changed() {
     scene.settled();
     assert!(scene.stop().success());
     assert_eq!(scene.discord.commands().1, 1, "written once");
+}
+
+#[test]
+fn a_stranger_is_let_in_by_the_code_that_they_were_told() {
+    let (mut scene, _, channel) = on_discord();
+    scene.model.script(Takes::All, [say("welcome")]);
+    scene.start_connected();
+    let stranger = User::new(55, "bo");
+    scene.discord.dm(&stranger, "may I?");
+    let dm = scene.discord.dm_of(&stranger);
+    let code: String = scene.until("a line with a code", |scene| {
+        let text = scene.discord.texts(dm).pop()?;
+        let (_, rest) = text.split_once("/allow ")?;
+        Some(rest.chars().take_while(char::is_ascii_alphanumeric).collect())
+    });
+    let allow = scene.discord.command(channel.id, &scene.discord_owner(), "allow", &code);
+    scene.until("it is acknowledged", |scene| scene.discord.acknowledged(allow));
+    scene.settled();
+    scene.discord.dm(&stranger, "thank you");
+    scene.discord_said(dm, "welcome");
+    scene.settled();
 }

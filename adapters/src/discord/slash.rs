@@ -1,6 +1,6 @@
 //! Slash commands: the list that people choose from, and the first answer to one of them.
 
-use atlas_core::commands::COMMANDS;
+use atlas_core::commands::{ALLOW, COMMANDS};
 use serde_json::{Value, json};
 use serenity::http::Http;
 use serenity::model::id::{ApplicationId, InteractionId};
@@ -12,6 +12,8 @@ use super::rest::{self, CallError};
 const EPHEMERAL: u64 = 1 << 6;
 /// What somebody is told who may give no commands here.
 const REFUSAL: &str = "This is not for you to use here.";
+/// The type of an option that takes text.
+const TEXT: u8 = 3;
 /// Discord's code for a command that was acknowledged before.
 const ACKNOWLEDGED: isize = 40_060;
 
@@ -61,21 +63,35 @@ pub(super) async fn register(http: &Http, application: ApplicationId) -> Result<
 
 /// The commands as they are registered, in order.
 fn set() -> Vec<Value> {
-    let command = |(name, what)| json!({"name": name, "description": what, "type": 1});
+    let command = |(name, what)| {
+        let mut command = json!({"name": name, "description": what, "type": 1});
+        if name == ALLOW {
+            let (kind, what) = (TEXT, "the code that they were told");
+            let option =
+                json!({"type": kind, "name": "code", "description": what, "required": true});
+            command["options"] = json!([option]);
+        }
+        command
+    };
     let mut set = COMMANDS.map(command).to_vec();
     set.sort_by_cached_key(ToString::to_string);
     set
 }
 
 /// A registered command, as far as it is told apart from another: what Discord adds by itself is left
-/// out, and options, which none of ours has, are not.
+/// out.
 fn known(command: &Value) -> Value {
-    let field = |name: &str| command.get(name).cloned().unwrap_or_default();
-    let mut known = json!({
-        "name": field("name"), "description": field("description"), "type": field("type"),
-    });
-    if field("options").as_array().is_some_and(|options| !options.is_empty()) {
-        known["options"] = field("options");
+    let part = |of: &Value, fields: &[&str]| -> Value {
+        let given =
+            fields.iter().filter_map(|field| Some(((*field).to_owned(), of.get(*field)?.clone())));
+        Value::Object(given.collect())
+    };
+    let mut known = part(command, &["name", "description", "type"]);
+    let options = command.get("options").and_then(Value::as_array).into_iter().flatten();
+    let options: Vec<Value> =
+        options.map(|option| part(option, &["type", "name", "description", "required"])).collect();
+    if !options.is_empty() {
+        known["options"] = Value::Array(options);
     }
     known
 }
@@ -90,13 +106,16 @@ mod tests {
             let mut listed = command.clone();
             listed["id"] = json!("7");
             listed["version"] = json!("1");
-            listed["options"] = json!([]);
+            match listed["options"].as_array_mut() {
+                Some(options) => options[0]["autocomplete"] = json!(false),
+                None => listed["options"] = json!([]),
+            }
             listed
         };
         let listed: Vec<Value> = set().iter().map(|command| known(&listed(command))).collect();
         assert_eq!(listed, set());
         let mut other = set().remove(0);
-        other["options"] = json!([{"type": 3}]);
+        other["options"] = json!([{"type": 4}]);
         assert_ne!(known(&other), set()[0]);
     }
 }
