@@ -34,4 +34,4 @@ bench:
 
 # The long campaigns, whole. CI runs a tenth of them with a fixed seed.
 soak:
-    ATLAS_SOAK=1 PROPTEST_CASES=10000 cargo test --workspace --release
+    ATLAS_SOAK=1 PROPTEST_CASES=10000 PROPTEST_MAX_GLOBAL_REJECTS=1000000 cargo test --workspace --release --no-fail-fast
