@@ -133,7 +133,7 @@ fn in_the_way(path: &Path) -> HomeError {
 }
 
 /// What the operating system's refusal means to the person who must mend it.
-fn refused(home: &Path, path: &Path, error: &io::Error) -> HomeError {
+pub(crate) fn refused(home: &Path, path: &Path, error: &io::Error) -> HomeError {
     let shown = path.display();
     let elsewhere = "or choose another home with --home or ATLAS_HOME";
     let (what, mend) = match error.kind() {

@@ -16,6 +16,7 @@ mod environment;
 mod error;
 mod front_matter;
 mod home;
+mod keep;
 mod layers;
 mod mask;
 mod nearest;
@@ -40,7 +41,9 @@ use std::path::Path;
 pub use crate::duration::parse_duration;
 pub use crate::error::{Error, Errors};
 pub use crate::home::{EXAMPLE, HomeError, HomeReport, prepare_home};
+pub use crate::keep::{KeepError, Kept, NewAccount, keep_account};
 pub use crate::place::Place;
+pub use crate::secrets::one_secret;
 pub use crate::source::Source;
 pub use crate::types::{
     Account, AccountPlatform, BotConfig, Config, Conversations, Model, Provider, RouteConfig,
@@ -68,10 +71,18 @@ pub const DEFAULT_OPENAI_MODEL: &str = "gpt-5-mini";
 ///
 /// Everything that is wrong, sorted by file and line.
 pub fn load(source: &Source) -> Result<Config, Errors> {
+    whole(source, read(&source.home))
+}
+
+/// The configuration of a home whose `atlas.toml` says `text`.
+pub(crate) fn whole(
+    source: &Source,
+    text: Result<Option<String>, Error>,
+) -> Result<Config, Errors> {
     let mut errors = Vec::new();
     let mut warnings = Vec::new();
     let bots = bots::read(&source.home, &mut errors, &mut warnings);
-    let file = match read_file(&source.home) {
+    let file = match text.and_then(|text| walked(text.as_deref())) {
         Ok(found) => Some(found),
         Err(error) => {
             errors.push(error);
@@ -103,20 +114,20 @@ pub fn load(source: &Source) -> Result<Config, Errors> {
 }
 
 /// What `atlas.toml` says; nothing where there is none.
-fn read_file(home: &Path) -> Result<walk::Found, Error> {
-    match read(home)? {
-        Some(text) => walk::walk(&place::Text::new(FILE, without_mark(&text))),
+fn walked(text: Option<&str>) -> Result<walk::Found, Error> {
+    match text {
+        Some(text) => walk::walk(&place::Text::new(FILE, without_mark(text))),
         None => Ok(walk::Found::default()),
     }
 }
 
 /// The text without the byte order mark that some editors put before it.
-fn without_mark(text: &str) -> &str {
+pub(crate) fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 /// The text of `atlas.toml`; None where there is none.
-fn read(home: &Path) -> Result<Option<String>, Error> {
+pub(crate) fn read(home: &Path) -> Result<Option<String>, Error> {
     let path = home.join(FILE);
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use secrecy::SecretString;
 
+use crate::home::HomeError;
 use crate::mask;
 use crate::source::Source;
 use crate::value::Refusal;
@@ -69,11 +70,7 @@ fn from_environment(source: &Source, name: &str) -> Result<String, Refusal> {
 }
 
 fn from_vault(home: &Path, name: &str) -> Result<String, Refusal> {
-    let plain = !name.is_empty()
-        && !name.starts_with('.')
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
-    // A token written here by mistake has a colon or is longer than any name.
-    if !plain || name.len() > 64 {
+    if !is_name(name) {
         return Err((
             format!("{} is no name of a secret", mask::value(name)),
             "Names have letters, digits, dashes, underscores and dots; the value stands in vault/NAME."
@@ -81,6 +78,13 @@ fn from_vault(home: &Path, name: &str) -> Result<String, Refusal> {
         ));
     }
     read(&home.join("vault").join(name), true)
+}
+
+/// Whether it can name a file of the vault. A token written here by mistake has a colon or is longer than
+/// any name.
+pub(crate) fn is_name(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    (1..=64).contains(&name.len()) && !name.starts_with('.') && name.bytes().all(plain)
 }
 
 /// Reads a secret's file. `private`: nobody but its owner may be able to read it.
@@ -110,6 +114,16 @@ fn read(path: &Path, private: bool) -> Result<String, Refusal> {
         .and_then(|file| file.take(LARGEST).read_to_string(&mut text))
         .map_err(|error| fail(&format!("cannot be read: {error}"), write_it()))?;
     clean(&text, &format!("the secret's file {shown}"))
+}
+
+/// The one secret that `text` holds, as somebody typed or piped it: without what surrounds it. `whose` is
+/// what the error calls it: "the variable `TOKEN`".
+///
+/// # Errors
+///
+/// There is none, or more than one, or characters that no secret has. The text is not in the error.
+pub fn one_secret(text: &str, whose: &str) -> Result<SecretString, HomeError> {
+    clean(text, whose).map(Into::into).map_err(|(what, mend)| HomeError { what, mend })
 }
 
 /// The secret without the newline that editors and `echo` end it with.

@@ -4,6 +4,7 @@ mod bots;
 mod example;
 mod file;
 mod home;
+mod keep;
 mod layers;
 mod properties;
 mod secrets;

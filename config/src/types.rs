@@ -134,7 +134,8 @@ impl AccountPlatform {
     }
 
     /// Its name in front of people.
-    pub(crate) fn shown(self) -> &'static str {
+    #[must_use]
+    pub fn shown(self) -> &'static str {
         match self {
             Self::Telegram => "Telegram",
             Self::Discord => "Discord",

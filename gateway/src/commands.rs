@@ -6,6 +6,7 @@
 mod allow;
 mod chat;
 mod check;
+mod init;
 mod pair;
 mod run;
 
@@ -44,7 +45,9 @@ impl Seams {
 /// Bots with fixed conversations, on Telegram and in the terminal.
 #[derive(Debug, Parser)]
 #[command(name = "atlas", version)]
-#[command(after_help = "Try `atlas chat` first: it needs no key and no account.")]
+#[command(
+    after_help = "Try `atlas chat` first: it needs no key and no account. `atlas init` connects a bot."
+)]
 struct CommandLine {
     /// The home: a folder, or the name of one below ~/.atlas/homes
     #[arg(long, global = true, value_name = "NAME|PATH")]
@@ -60,6 +63,8 @@ struct CommandLine {
 enum Command {
     /// Run every account and bot of the home (what `atlas` alone does)
     Run,
+    /// Connect a bot on Telegram or Discord: its token, checked at once, and a code that makes you its owner
+    Init(init::Arguments),
     /// Talk in the terminal
     Chat(chat::Arguments),
     /// Look at configuration, tokens, models, database and files: what is wrong, and how to mend it
@@ -132,6 +137,7 @@ fn in_runtime(command: Command, context: Context) -> Result<ExitCode, Failure> {
     let code = runtime.block_on(async {
         match command {
             Command::Run => run::run(context).await,
+            Command::Init(arguments) => init::run(arguments, context).await,
             Command::Chat(arguments) => chat::run(arguments, context).await,
             Command::Check(arguments) => check::run(arguments, context).await,
             Command::Pair(arguments) => pair::run(arguments, context).await,

@@ -205,3 +205,26 @@ fn core_and_adapters_read_no_environment() {
         }
     }
 }
+
+/// What the pages for newcomers quote of errors is what is said.
+#[test]
+fn what_the_pages_quote_stands_in_the_source() {
+    let one_line =
+        |text: &str| text.replace("\\\n", "").split_whitespace().collect::<Vec<_>>().join(" ");
+    let folders = ["adapters/src", "gateway/src", "config/src", "core/src"];
+    let said: Vec<String> =
+        folders.into_iter().flat_map(sources).map(|(_, text)| one_line(&text)).collect();
+    for page in ["docs/discord.md", "docs/telegram.md"] {
+        let text = fs::read_to_string(root().join(page)).expect("a page");
+        let table = text.split("| it says | cure |\n|---|---|\n").nth(1).expect("its errors");
+        let cells = table.lines().map_while(|line| line.strip_prefix("| ")?.split(" | ").next());
+        assert!(cells.clone().count() > 5, "{page}");
+        // In italics: seen, and not quoted.
+        for quote in cells.filter(|cell| !cell.starts_with('*')) {
+            for part in quote.split('…').map(str::trim).filter(|part| !part.is_empty()) {
+                let found = said.iter().any(|text| text.contains(part));
+                assert!(found, "{page} quotes {part:?}, which nothing says");
+            }
+        }
+    }
+}

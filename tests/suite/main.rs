@@ -19,6 +19,7 @@ mod discord_socket;
 mod discord_tls;
 mod gone;
 mod guest;
+mod init;
 mod kill;
 mod left_over;
 mod memory;

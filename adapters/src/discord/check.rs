@@ -28,10 +28,33 @@ const NEEDED: [(Permissions, &str); 5] = [
 pub struct BotAccount {
     /// Its user name.
     pub name: String,
+    /// The number of its application.
+    pub application: u64,
     /// Whether it may read what is said in channels without being spoken to.
     pub reads_content: bool,
     /// What it lacks in routed places.
     pub lacks: Vec<Lack>,
+}
+
+impl BotAccount {
+    /// The address at which somebody takes it to their server, with the permissions that it needs there
+    /// and no others.
+    #[must_use]
+    pub fn invite(&self) -> String {
+        let needed = NEEDED.iter().fold(Permissions::empty(), |all, (one, _)| all | *one);
+        format!(
+            "https://discord.com/oauth2/authorize?client_id={}&scope=bot+applications.commands\
+             &permissions={}",
+            self.application,
+            needed.bits()
+        )
+    }
+
+    /// The page of the developer portal that has its token and its intents.
+    #[must_use]
+    pub fn portal(&self) -> String {
+        format!("https://discord.com/developers/applications/{}/bot", self.application)
+    }
 }
 
 /// What a bot lacks in a place.
@@ -88,7 +111,8 @@ impl DiscordAccount {
         for chat in routed {
             lacks.extend(lack(http, chat).await?);
         }
-        Ok(BotAccount { name: me.name.clone(), reads_content, lacks })
+        let application = application.id.get();
+        Ok(BotAccount { name: me.name.clone(), application, reads_content, lacks })
     }
 }
 

@@ -40,7 +40,7 @@ struct Row {
 }
 
 /// What is wrong with it, and how to mend it.
-struct Fault {
+pub(super) struct Fault {
     what: String,
     mend: String,
 }
@@ -48,6 +48,11 @@ struct Fault {
 impl Fault {
     fn new(what: impl Into<String>, mend: impl Into<String>) -> Self {
         Self { what: what.into(), mend: mend.into() }
+    }
+
+    /// What, and how to mend it.
+    pub(super) fn into_parts(self) -> (String, String) {
+        (self.what, self.mend)
     }
 }
 
@@ -196,7 +201,7 @@ async fn account(config: &Config, id: &AccountId) -> Result<String, Fault> {
 }
 
 /// An adapter's sentence says after a semicolon how to mend it.
-fn account_fault(error: impl ToString) -> Fault {
+pub(super) fn account_fault(error: impl ToString) -> Fault {
     let text = error.to_string();
     let (what, mend) = text.split_once("; ").unwrap_or((&text, ""));
     let mend = if mend.is_empty() { String::new() } else { sentence(mend) };

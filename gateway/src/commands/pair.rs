@@ -11,13 +11,13 @@ use atlas_config::Config;
 use atlas_core::access::{new_pairing_code, pairing_hash};
 use atlas_core::ids::Person;
 use atlas_core::ports::Store;
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{Context, Failure, closed_output};
 use crate::parts;
 
 /// Minutes for which a code can be used.
-const MINUTES: i64 = 10;
+pub(super) const MINUTES: i64 = 10;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
@@ -30,27 +30,40 @@ pub(super) async fn run(arguments: Arguments, context: Context) -> Result<ExitCo
     let config = context.config()?;
     let store = parts::open_store(&config).await?;
     let owners = owners(&config, &store).await?;
-    if !owners.is_empty() && !arguments.yes && !agreed(&owners)? {
+    if let Some(there) = named(&owners)
+        && !arguments.yes
+        && !agreed(&there)?
+    {
         return Ok(ExitCode::from(1));
     }
-    let code = new_pairing_code();
-    let now = context.seams.clock.now();
-    store.offer_pairing(&pairing_hash(&code), now, now + TimeDelta::minutes(MINUTES)).await?;
+    let code = offer(&store, context.seams.clock.now()).await?;
     tell(&code, &config).or_else(closed_output)?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn owners(config: &Config, store: &SqliteStore) -> Result<Vec<Person>, Failure> {
+/// A code that counts from now on. An earlier one stops counting.
+pub(super) async fn offer(store: &SqliteStore, now: DateTime<Utc>) -> Result<String, Failure> {
+    let code = new_pairing_code();
+    store.offer_pairing(&pairing_hash(&code), now, now + TimeDelta::minutes(MINUTES)).await?;
+    Ok(code)
+}
+
+/// All ids of the owner, by the configuration and by pairing.
+pub(super) async fn owners(config: &Config, store: &SqliteStore) -> Result<Vec<Person>, Failure> {
     let mut owners = config.owner.clone();
     owners.extend(store.owners().await?);
     Ok(owners)
 }
 
-/// Asks before somebody else gets everything that an owner has.
-fn agreed(owners: &[Person]) -> Result<bool, Failure> {
+/// A sentence that names them; None where there are none.
+pub(super) fn named(owners: &[Person]) -> Option<String> {
     let named: Vec<String> =
         owners.iter().map(|owner| format!("{} {}", owner.platform, owner.id)).collect();
-    let there = format!("This home has an owner already: {}.", named.join(", "));
+    (!named.is_empty()).then(|| format!("This home has an owner already: {}.", named.join(", ")))
+}
+
+/// Asks before somebody else gets everything that an owner has.
+fn agreed(there: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::new(there, "With `--yes`, whoever sends the code is one too."));
     }
@@ -69,7 +82,7 @@ fn tell(code: &str, config: &Config) -> io::Result<()> {
     writeln!(out, "It works once, and makes its sender the owner of this home.")?;
     if config.accounts.is_empty() {
         let file = Path::new(&config.home).join("atlas.toml");
-        writeln!(out, "There is no account yet: add [accounts.<name>] to {}", file.display())?;
+        writeln!(out, "There is no account yet: `atlas init` adds one to {}", file.display())?;
     } else {
         let accounts: Vec<&str> = config.accounts.keys().map(|name| name.as_str()).collect();
         writeln!(out, "Accounts of this home, while `atlas run` runs: {}", accounts.join(", "))?;
