@@ -165,6 +165,7 @@ impl<'a> Renderer<'a> {
                 self.fresh = false;
             }
             TagEnd::CodeBlock => {
+                self.name_empty_code();
                 self.trim_line_end();
                 if let Some(span) = self.pre.take() {
                     self.out.close(span);
@@ -236,6 +237,17 @@ impl<'a> Renderer<'a> {
         self.pre = Some(self.out.open(Style::Pre(language)));
         if is_text {
             self.text(&format!("{}\n", info.trim()), source);
+        }
+    }
+
+    /// A fence with nothing in it: the word behind it was meant as text, or is all there is to show.
+    fn name_empty_code(&mut self) {
+        let Some(span) = self.pre.and_then(|span| self.out.spans.get_mut(span)) else { return };
+        if let Style::Pre(language) = &mut span.style
+            && span.range.start == self.out.text.len()
+            && let Some(word) = language.take()
+        {
+            self.out.text.push_str(&word);
         }
     }
 

@@ -167,6 +167,11 @@ fn nothing_is_never_sent() {
 }
 
 #[test]
+fn a_fence_with_nothing_in_it_shows_what_stands_behind_it() {
+    assert_eq!(one("**\n~~~~w0q"), "**\n\n<pre>w0q</pre>");
+}
+
+#[test]
 fn cases_1_and_2_a_cut_fence_is_closed_and_opened_again() {
     let code = "let x = \"<&>\";\n".repeat(700);
     let parts = encode(&format!("{}\n\n```rust\n{code}```\n\nThe end.", "prose ".repeat(250)));
