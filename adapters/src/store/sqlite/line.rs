@@ -10,7 +10,7 @@ use std::future;
 use atlas_core::ports::StoreError;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
-use futures_util::{FutureExt, StreamExt};
+use futures_util::{FutureExt, StreamExt, TryStreamExt};
 use sqlx::sqlite::{
     SqliteArguments, SqliteQueryResult, SqliteRow, SqliteStatement, SqliteTypeInfo,
 };
@@ -106,10 +106,13 @@ impl<'c> Executor<'c> for &'c mut Line {
         'c: 'e,
         E: 'q + Execute<'q, Sqlite>,
     {
-        match self.whole(query) {
-            Ok((query, _)) => self.connection.fetch_optional(query),
-            Err(error) => future::ready(Err(error)).boxed(),
-        }
+        // To its end: of a statement that is left behind its first row, the library does not tell
+        // whether it could be committed.
+        let steps = self.fetch_many(query);
+        let first = |first: Option<SqliteRow>, step: Either<SqliteQueryResult, SqliteRow>| {
+            future::ready(Ok(first.or(step.right())))
+        };
+        steps.try_fold(None, first).boxed()
     }
 
     fn prepare_with<'e>(

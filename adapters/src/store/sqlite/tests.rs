@@ -241,3 +241,73 @@ async fn a_use_case_is_done_though_its_caller_went_away() {
     store.check().await.unwrap();
     assert_eq!(store.accept(&events).await.unwrap(), [Accepted::Duplicate]);
 }
+
+/// Lets no change of a conversation be committed: what `SQLite` finds out at the end alone.
+async fn no_commit(store: &SqliteStore) {
+    let made = store.writer.ask(|writer| {
+        Box::pin(async move {
+            sqlx::query(
+                "CREATE TEMP TABLE parent (id INTEGER PRIMARY KEY);
+                 CREATE TEMP TABLE child (
+                     id INTEGER REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED
+                 );
+                 CREATE TEMP TRIGGER no_commit AFTER UPDATE ON main.conversations BEGIN
+                     INSERT INTO child VALUES (1);
+                 END",
+            )
+            .execute(writer)
+            .await
+            .map(drop)
+            .map_err(store_error)
+        })
+    });
+    made.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_claim_that_cannot_be_committed_is_not_held() {
+    let (_folder, store) = opened().await;
+    let bot = bot(&store).await;
+    store.accept(&[said(bot, 1, "x".to_owned())]).await.unwrap();
+    let conversation = store.open_work().await.unwrap()[0].conversation;
+    no_commit(&store).await;
+    let claim = store.claim(conversation, &"one".into(), DateTime::UNIX_EPOCH).await;
+    assert!(matches!(claim, Err(StoreError::Failed(_))), "{claim:?}");
+    assert_eq!(store.holders().await.unwrap(), []);
+}
+
+/// `PRAGMA synchronous` in the middle of a use case: 2 syncs every commit, 1 does not.
+async fn level(store: &SqliteStore, manner: Manner) -> i64 {
+    let asked = store.writer.write(manner, |writer| {
+        Box::pin(async move {
+            let level = sqlx::query_scalar("PRAGMA synchronous").fetch_one(writer).await;
+            level.map_err(store_error)
+        })
+    });
+    asked.await.unwrap()
+}
+
+#[tokio::test]
+async fn what_can_be_done_again_alone_is_committed_without_a_sync() {
+    let (_folder, store) = opened().await;
+    for _ in 0..3 {
+        assert_eq!(level(&store, Manner::WHOLE).await, 2);
+        assert_eq!(level(&store, Manner::AGAIN).await, 1);
+        assert_eq!(level(&store, Manner::STATEMENT).await, 2);
+        assert_eq!(level(&store, Manner::STATEMENT_AGAIN).await, 1);
+        assert_eq!(level(&store, Manner::AGAIN).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_use_case_that_ordered_nothing_and_failed_takes_no_sync_from_the_next() {
+    let (_folder, store) = opened().await;
+    for manner in [Manner::STATEMENT, Manner::WHOLE] {
+        assert_eq!(level(&store, Manner::AGAIN).await, 1);
+        let failed = store.writer.write(manner, |_| {
+            Box::pin(async { Err::<(), _>(StoreError::Failed("on purpose".to_owned())) })
+        });
+        assert!(failed.await.is_err());
+        assert_eq!(level(&store, manner).await, 2);
+    }
+}

@@ -123,7 +123,7 @@ impl Writer {
         options: SqliteConnectOptions,
     ) -> io::Result<Self> {
         let (queue, orders) = mpsc::unbounded_channel();
-        let desk = Desk { line: Some(Line::new(connection)), options, syncs: true };
+        let desk = Desk { line: Some(Line::new(connection)), options, syncs: Some(true) };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         thread::Builder::new()
             .name("atlas-store".to_owned())
@@ -179,8 +179,8 @@ impl Writer {
 struct Desk {
     line: Option<Line>,
     options: SqliteConnectOptions,
-    /// Whether the connection syncs at a commit, as a new one does.
-    syncs: bool,
+    /// Whether the connection syncs at a commit, as a new one does. None where that is not known.
+    syncs: Option<bool>,
 }
 
 /// Use cases that share a transaction.
@@ -233,7 +233,7 @@ impl Desk {
         let line = match self.line.take() {
             Some(line) => line,
             None => {
-                self.syncs = true;
+                self.syncs = Some(true);
                 Line::new(self.options.connect().await.map_err(store_error)?)
             }
         };
@@ -264,7 +264,7 @@ impl Desk {
     /// Runs the group and commits. An error says that nothing was kept of any of them.
     async fn commit(&mut self, group: &mut Group) -> Result<(), StoreError> {
         self.connected().await?;
-        let turned = std::mem::replace(&mut self.syncs, group.synced) != group.synced;
+        let turned = self.syncs != Some(group.synced);
         let line = self.connected().await?;
         if turned {
             line.before_next(if group.synced { FULL } else { NORMAL });
@@ -278,6 +278,8 @@ impl Desk {
         {
             self.line = None;
         }
+        // Of a group that failed nobody knows whether it came as far as the turning.
+        self.syncs = kept.is_ok().then_some(group.synced);
         kept
     }
 }
