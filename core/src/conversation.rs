@@ -270,7 +270,9 @@ async fn live(
         let home = engine.home();
         match work(engine, id, state, &bell, &stop).await {
             Ok(Outcome::Blocked) => lock(state).blocked = Some(home),
-            Ok(Outcome::Emptied | Outcome::Nothing) if !ends(state) => continue,
+            Ok(Outcome::Emptied | Outcome::Nothing | Outcome::Elsewhere) if !ends(state) => {
+                continue;
+            }
             Ok(_) => lock(state).ended = true,
             Err(StoreError::ClaimLost) => {
                 lock(state).ended = true;
@@ -302,6 +304,8 @@ async fn work(
     stop: &watch::Receiver<bool>,
 ) -> Result<Outcome, StoreError> {
     let until = || engine.clock.now() + LEASE;
+    // Whoever has it may give it back, and ring, while this still learns that it is taken.
+    lock(state).woken = false;
     let Some(claim) = engine.store.claim(id, engine.presence.me(), until()).await? else {
         // Somebody else has it; whoever gives it back rings.
         return Ok(Outcome::Elsewhere);

@@ -164,6 +164,7 @@ impl Courier {
                 if let Err(error) = moved {
                     tracing::error!(%error, "a chat's new id could not be stored");
                 }
+                self.engine.bells.sweep.notify_one();
                 (Duration::ZERO, false)
             }
         };

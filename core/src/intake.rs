@@ -78,6 +78,8 @@ impl Intake {
                     }
                 }
                 Disposition::Command { .. } => bells.commands.notify_one(),
+                // What waited in the new chat may have joined the older conversation.
+                Disposition::Moved { .. } => bells.sweep.notify_one(),
                 _ => {}
             }
             // What the door has told, only the store knows.

@@ -11,7 +11,7 @@ use super::Intake;
 use crate::event::Envelope;
 use crate::ids::{AccountId, ChatKey, DeliveryId};
 use crate::ports::{
-    Accepted, Cursor, DeliveryKind, Disposition, NewDelivery, NewInbox, StoreError,
+    Accepted, Cursor, DeliveryKind, Disposition, Door, NewDelivery, NewInbox, StoreError,
 };
 
 /// The one line for messages that were too old.
@@ -88,7 +88,8 @@ fn answerable(row: NewInbox, oldest: DateTime<Utc>, backlog: Duration, reading: 
         // What answers itself (a welcome, a code) is as old as its message.
         _ => return row,
     };
-    NewInbox { disposition, deliveries: vec![notice], ..row }
+    // What is not answered counts against no limit.
+    NewInbox { disposition, deliveries: vec![notice], door: Door::Open, ..row }
 }
 
 /// One and the same for one reading of one chat.
@@ -114,5 +115,59 @@ fn hours(time: Duration) -> String {
     match time.as_secs() / 60 {
         minutes if minutes % 60 == 0 => format!("{} h", minutes / 60),
         minutes => format!("{minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+    use crate::access::Standing;
+    use crate::audience::Audience;
+    use crate::event::{Addressed, ChatKind, Inbound, Sender};
+    use crate::ids::{BotId, Person};
+    use crate::ports::{ConversationKey, ConversationSpec};
+
+    /// A guest's message, which counts.
+    fn counted(sent_at: DateTime<Utc>) -> NewInbox {
+        let by = Person { platform: "discord".into(), id: "7".into() };
+        let inbound = Inbound {
+            lineage: vec!["5".into()],
+            kind: ChatKind::Group,
+            chat_name: None,
+            message: "1".into(),
+            order: 1,
+            sender: Sender { person: Some(by.clone()), name: "Bo".to_owned(), is_bot: false },
+            text: "hello".to_owned(),
+            outside: false,
+            addressed: Addressed::Directly,
+            command: None,
+            sent_at,
+        };
+        let place = inbound.place(&"dc".into());
+        let key = ConversationKey::Chat(place.clone());
+        let to = ConversationSpec { bot: BotId(1), key, audience: Audience::Shared };
+        NewInbox {
+            account: "dc".into(),
+            platform: "discord".into(),
+            key: "1".to_owned(),
+            raw: "{}".to_owned(),
+            accepted_by: "one".into(),
+            at: DateTime::UNIX_EPOCH,
+            disposition: Disposition::Turn { to, standing: Standing::Guest, inbound },
+            deliveries: Vec::new(),
+            door: Door::Counted { by, place, limits: Vec::new() },
+        }
+    }
+
+    #[test]
+    fn what_is_too_old_to_be_answered_counts_against_no_limit() {
+        let oldest = DateTime::UNIX_EPOCH;
+        let counts = |sent_at| {
+            let row = answerable(counted(sent_at), oldest, Duration::from_secs(60), "r");
+            matches!(row.door, Door::Counted { .. })
+        };
+        assert!(counts(oldest) && !counts(oldest - TimeDelta::seconds(1)));
     }
 }
