@@ -60,6 +60,8 @@ struct State {
     seen: Print,
     /// The configuration in force.
     config: Config,
+    /// It stands in a file, and not in the environment and the defaults alone.
+    from_file: bool,
     models: Models,
     /// The owner was told that it is broken.
     broken: bool,
@@ -77,8 +79,9 @@ impl Reload {
         let Watched { source, print, config } = watched;
         let models = engine.home().models.clone();
         let started = config.clone();
-        let (read, seen) = (print.clone(), print);
-        let state = State { read, seen, config, models, broken: false, restart: Vec::new() };
+        let (from_file, read, seen) = (print.has_file(), print.clone(), print);
+        let (broken, restart) = (false, Vec::new());
+        let state = State { read, seen, config, from_file, models, broken, restart };
         let reload = Self { source, engine, home, started, state: Mutex::new(state) };
         reload.note_restart(&[]);
         reload
@@ -117,7 +120,7 @@ impl Reload {
             return;
         }
         let taken_up = match loaded {
-            Ok(config) => self.take_up(&mut state, config).await,
+            Ok(config) => self.take_up(&mut state, config, print.has_file()).await,
             Err(errors) => self.refuse(&mut state, &errors).await,
         };
         match taken_up {
@@ -141,7 +144,12 @@ impl Reload {
         }
     }
 
-    async fn take_up(&self, state: &mut State, config: Config) -> Result<(), StoreError> {
+    async fn take_up(
+        &self,
+        state: &mut State,
+        config: Config,
+        from_file: bool,
+    ) -> Result<(), StoreError> {
         let models = match parts::models_anew(&config, &state.config, &state.models) {
             Ok(models) => models,
             Err(failure) => return self.refuse(state, &failure.to_string()).await,
@@ -164,7 +172,7 @@ impl Reload {
         if !restart.is_empty() && restart != state.restart {
             news.push(format!("Restart Atlas to take up: {}.", restart.join(", ")));
         }
-        (state.config, state.models) = (config, models);
+        (state.config, state.models, state.from_file) = (config, models, from_file);
         self.tell(&news.join(" ")).await?;
         (state.broken, state.restart) = (false, restart);
         Ok(())
@@ -227,7 +235,7 @@ impl Reload {
 impl State {
     /// A file that somebody takes away while it is in force is no wish for the defaults.
     fn config_file_is_gone(&self, print: &Print) -> bool {
-        !print.has_file() && self.read.has_file() || (self.broken && !print.has_file())
+        self.from_file && !print.has_file()
     }
 }
 
@@ -279,5 +287,43 @@ impl Watched {
         let print = Print::of(&source.home);
         let config = load(&source)?;
         Ok(Self { source, print, config })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use atlas_core::ports::SystemClock;
+
+    use super::*;
+    use crate::app::{App, Options};
+
+    #[tokio::test]
+    async fn a_home_without_a_file_gets_over_a_bot_that_was_broken() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = Source { home: folder.path().to_owned(), env: BTreeMap::new() };
+        let watched = Watched::read(source).unwrap();
+        let options = Options {
+            seat: None,
+            clock: Arc::new(SystemClock),
+            wrap: Box::new(std::convert::identity),
+        };
+        let app = App::build(watched.config.clone(), options).await.unwrap().watching(watched);
+        let reload = app.reload.as_ref().unwrap();
+        let bots = app.engine.home().bots.len();
+        let mission = |text: &str| {
+            let bot = folder.path().join("bots/seo");
+            fs::create_dir_all(&bot).unwrap();
+            fs::write(bot.join("BOT.md"), text).unwrap();
+        };
+        mission("---\nnonsense: 1\n---\nYou look after rankings.\n");
+        reload.look(true).await;
+        assert!(reload.state.lock().await.broken);
+        mission("You look after rankings.\n");
+        reload.look(true).await;
+        assert!(!reload.state.lock().await.broken);
+        assert_eq!(app.engine.home().bots.len(), bots + 1);
     }
 }
