@@ -105,12 +105,15 @@ pub struct Account {
 
 impl Account {
     /// Whether a connection of the other would do for this one: who answers on it, and whom, is no
-    /// part of it.
+    /// part of it; how far back it reads is.
     #[must_use]
     pub fn connects_as(&self, other: &Self) -> bool {
-        self.platform == other.platform
-            && self.token.expose_secret() == other.token.expose_secret()
-            && self.api_base == other.api_base
+        // Named one by one, so that a new key cannot be forgotten here.
+        let Self { platform, token, bot: _, api_base, allow: _, backlog } = self;
+        *platform == other.platform
+            && token.expose_secret() == other.token.expose_secret()
+            && *api_base == other.api_base
+            && *backlog == other.backlog
     }
 }
 

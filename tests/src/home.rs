@@ -1,6 +1,7 @@
 //! A home of a test: a folder with a configuration for the stand-ins, and what stands in it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use atlas_adapters::store::SqliteStore;
@@ -61,6 +62,18 @@ impl Home {
         let file = self.file(path);
         fs::create_dir_all(file.parent().expect("a folder above")).expect("folders in the home");
         fs::write(&file, text).expect("a file in the home");
+    }
+
+    /// Keeps a secret in the vault, as a person does: for nobody else to read.
+    ///
+    /// # Panics
+    ///
+    /// Where it cannot be written.
+    pub fn keep_secret(&self, name: &str, secret: &str) {
+        let path = format!("vault/{name}");
+        self.write(&path, secret);
+        let mode = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(self.file(&path), mode).expect("the secret's mode");
     }
 
     /// The files below a folder whose names hold `part`, sorted.

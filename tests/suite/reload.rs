@@ -128,10 +128,8 @@ fn what_needs_a_restart_is_said() {
     scene.start();
     scene.dm("hello");
     scene.answered("Yes.");
-    let (home, config) = (scene.home.path().to_owned(), scene.config.clone());
-    std::fs::write(home.join("vault/other"), "7:other").expect("a secret");
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-    std::fs::set_permissions(home.join("vault/other"), mode).expect("its mode");
+    let config = scene.config.clone();
+    scene.home.keep_secret("other", "7:other");
     let account = format!(
         "[accounts.second]\nplatform = \"telegram\"\ntoken = \"secret:other\"\napi_base = \"{}\"\n",
         scene.telegram.api_base()
@@ -143,6 +141,27 @@ fn what_needs_a_restart_is_said() {
     assert!(out.contains("restart it for: account second (new)"), "{out}");
     // Taken back, there is nothing left to do.
     write(&mut scene, &config, IN_FORCE);
+    let process = scene.spawn("check", &["check"], &[]);
+    let (_, out, _) = scene.finish(process);
+    assert!(!out.contains("restart"), "{out}");
+}
+
+#[test]
+fn how_far_back_an_account_reads_needs_a_restart_too() {
+    let mut scene = scene();
+    scene.use_discord();
+    scene.model.rule(Takes::All, |_| say("Yes."));
+    scene.start_connected();
+    scene.dm("hello");
+    scene.answered("Yes.");
+    let (config, token) = (scene.config.clone(), "token = \"env:STAND_IN_DISCORD_TOKEN\"");
+    let other = config.replace(token, &format!("{token}\nbacklog = \"90m\""));
+    assert_ne!(other, config);
+    write(&mut scene, &other, IN_FORCE);
+    scene.answered("Restart Atlas to take up: account dc (changed).");
+    // What it was anyway is no change.
+    let same = config.replace(token, &format!("{token}\nbacklog = \"6h\""));
+    write(&mut scene, &same, IN_FORCE);
     let process = scene.spawn("check", &["check"], &[]);
     let (_, out, _) = scene.finish(process);
     assert!(!out.contains("restart"), "{out}");

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::{Home, errors, whats};
 use crate::schema::{self, Key, Kind};
-use crate::{AccountPlatform, Provider};
+use crate::{Account, AccountPlatform, Provider};
 
 const WHOLE: &str = r#"
 timezone = "America/Sao_Paulo"
@@ -484,6 +484,24 @@ fn a_discord_account_has_its_own_ids_and_backlog() {
     }
     let errors = discord("[owner]\ndiscord = [\"ana\"]\n").errors();
     assert!(errors[0].contains("`ana` is no person's id on Discord"), "{errors:?}");
+}
+
+#[test]
+fn a_connection_is_made_of_platform_token_address_and_backlog() {
+    let account = |rest: &str| {
+        let home = format!("[accounts.dc]\nplatform = \"discord\"\ntoken = \"env:DC\"\n{rest}");
+        Home::new(&home).set("DC", "a.b.c").config().accounts[&"dc".into()].clone()
+    };
+    let plain = account("");
+    for same in ["", "backlog = \"6h\"", "allow = [7]", "bot = \"atlas\""] {
+        assert!(plain.connects_as(&account(same)), "{same}");
+    }
+    let other = Account { platform: AccountPlatform::Telegram, ..plain.clone() };
+    let token = Account { token: "a.b.d".into(), ..plain.clone() };
+    let address = account("api_base = \"http://127.0.0.1:1\"");
+    for other in [account("backlog = \"5h\""), address, other, token] {
+        assert!(!plain.connects_as(&other), "{other:?}");
+    }
 }
 
 #[test]
