@@ -3,9 +3,20 @@
 use std::time::Duration;
 
 use atlas_tests::discord::{SendFault, User};
+use atlas_tests::harness::Harness;
 use atlas_tests::model::{Takes, say};
 
 use crate::discord::on_discord;
+
+/// The code that the last line to this person holds.
+pub(crate) fn code(scene: &mut Harness, person: &User) -> String {
+    let dm = scene.discord.dm_of(person);
+    scene.until("a line with a code", |scene| {
+        let text = scene.discord.texts(dm).pop()?;
+        let (_, rest) = text.split_once("/allow ")?;
+        Some(rest.chars().take_while(char::is_ascii_alphanumeric).collect())
+    })
+}
 
 #[test]
 fn case_8_a_command_is_acknowledged_at_once_however_long_its_answer_takes() {
@@ -70,7 +81,7 @@ fn case_9_the_whole_set_is_put_in_place_at_once_and_only_when_it_changed() {
     });
     assert_eq!(names, ["allow", "help", "status", "stop"]);
     assert!(scene.stop().success());
-    let asked = |scene: &atlas_tests::harness::Harness| {
+    let asked = |scene: &Harness| {
         scene.discord.calls().iter().filter(|call| call.contains("GET /applications")).count()
     };
     let before = asked(&scene);
@@ -88,16 +99,30 @@ fn a_stranger_is_let_in_by_the_code_that_they_were_told() {
     scene.start_connected();
     let stranger = User::new(55, "bo");
     scene.discord.dm(&stranger, "may I?");
-    let dm = scene.discord.dm_of(&stranger);
-    let code: String = scene.until("a line with a code", |scene| {
-        let text = scene.discord.texts(dm).pop()?;
-        let (_, rest) = text.split_once("/allow ")?;
-        Some(rest.chars().take_while(char::is_ascii_alphanumeric).collect())
-    });
+    let (dm, code) = (scene.discord.dm_of(&stranger), code(&mut scene, &stranger));
     let allow = scene.discord.command(channel.id, &scene.discord_owner(), "allow", &code);
     scene.until("it is acknowledged", |scene| scene.discord.acknowledged(allow));
     scene.settled();
     scene.discord.dm(&stranger, "thank you");
     scene.discord_said(dm, "welcome");
     scene.settled();
+}
+
+#[test]
+fn a_command_over_a_limit_is_answered_where_nobody_else_sees_it() {
+    let (mut scene, _, channel) = on_discord();
+    let token = "token = \"env:STAND_IN_DISCORD_TOKEN\"";
+    scene.config = scene.config.replace(token, &format!("{token}\nallow = [\"77\"]"));
+    scene.configure("[limits]\nguest = \"1/h\"");
+    scene.start_connected();
+    for _ in 0..3 {
+        let status = scene.discord.command(channel.id, &User::new(77, "ben"), "status", "");
+        scene.until("it is acknowledged", |scene| scene.discord.acknowledged(status));
+        scene.settled();
+    }
+    let sent = scene.discord.sent();
+    let aside: Vec<bool> = sent.iter().map(|sent| sent.ephemeral).collect();
+    assert_eq!(aside, [false, true, true], "{sent:?}");
+    assert!(sent[1].text.starts_with("I answer you 1"), "once it is said why: {sent:?}");
+    assert!(sent[2].text.contains("or not now"), "{sent:?}");
 }

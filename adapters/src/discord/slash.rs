@@ -10,8 +10,8 @@ use super::rest::{self, CallError};
 
 /// The flag of an answer that only its addressee sees.
 const EPHEMERAL: u64 = 1 << 6;
-/// What somebody is told who may give no commands here.
-const REFUSAL: &str = "This is not for you to use here.";
+/// What somebody is told who may not give this command here, or has used up what they are answered.
+const REFUSAL: &str = "This is not for you to use here, or not now.";
 /// The type of an option that takes text.
 const TEXT: u8 = 3;
 /// Discord's code for a command that was acknowledged before.
@@ -22,7 +22,7 @@ const ACKNOWLEDGED: isize = 40_060;
 pub(super) enum Answer {
     /// The answer proper follows, in the command's place.
     Deferred,
-    /// There will be none: a line that nobody else sees.
+    /// A line that nobody else sees. Why may follow in its place, as unseen.
     Refused,
 }
 
@@ -66,10 +66,8 @@ fn set() -> Vec<Value> {
     let command = |(name, what)| {
         let mut command = json!({"name": name, "description": what, "type": 1});
         if name == ALLOW {
-            let (kind, what) = (TEXT, "the code that they were told");
-            let option =
-                json!({"type": kind, "name": "code", "description": what, "required": true});
-            command["options"] = json!([option]);
+            let what = "the code that they were told; nothing: who waits, and who was let in";
+            command["options"] = json!([{"type": TEXT, "name": "code", "description": what}]);
         }
         command
     };
@@ -88,8 +86,14 @@ fn known(command: &Value) -> Value {
     };
     let mut known = part(command, &["name", "description", "type"]);
     let options = command.get("options").and_then(Value::as_array).into_iter().flatten();
-    let options: Vec<Value> =
-        options.map(|option| part(option, &["type", "name", "description", "required"])).collect();
+    let option = |option: &Value| {
+        let mut known = part(option, &["type", "name", "description"]);
+        if option.get("required") == Some(&Value::Bool(true)) {
+            known["required"] = json!(true);
+        }
+        known
+    };
+    let options: Vec<Value> = options.map(option).collect();
     if !options.is_empty() {
         known["options"] = Value::Array(options);
     }
@@ -107,7 +111,10 @@ mod tests {
             listed["id"] = json!("7");
             listed["version"] = json!("1");
             match listed["options"].as_array_mut() {
-                Some(options) => options[0]["autocomplete"] = json!(false),
+                Some(options) => {
+                    options[0]["autocomplete"] = json!(false);
+                    options[0]["required"] = json!(false);
+                }
                 None => listed["options"] = json!([]),
             }
             listed
@@ -117,5 +124,9 @@ mod tests {
         let mut other = set().remove(0);
         other["options"] = json!([{"type": 4}]);
         assert_ne!(known(&other), set()[0]);
+        let allow = set().into_iter().find(|command| command["name"] == ALLOW).unwrap();
+        let mut other = allow.clone();
+        other["options"][0]["required"] = json!(true);
+        assert_ne!(known(&other), allow);
     }
 }

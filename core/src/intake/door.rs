@@ -34,7 +34,11 @@ pub(super) fn counted(
     let own = if role == Role::Bot {
         Limit { of: Counts::Person, rate: OF_A_BOT, notice: None }
     } else {
-        Limit { of: Counts::Person, rate: limits.guest, notice: notice(enough(limits.guest)) }
+        // It is theirs alone, so where a command is answered in its place, this is too.
+        let answers = inbound.command.as_ref().map(|_| inbound.message.clone());
+        let notice = notice(enough(limits.guest));
+        let notice = notice.map(|told| NewDelivery { reply_to: answers, ..told });
+        Limit { of: Counts::Person, rate: limits.guest, notice }
     };
     let told = notice(enough_here(limits.chat)).filter(|_| role != Role::Bot);
     let chat = Limit { of: Counts::Chat, rate: limits.chat, notice: told };

@@ -226,8 +226,9 @@ impl<'a> Work<'a> {
             let source = self.source;
             self.jobs.push(
                 async move {
+                    // Also what is refused: why, where that is told, takes the refusal's place.
                     let taken = slash::acknowledge(source.api.http(), &given, answer).await;
-                    Done::Acknowledged(given.id, taken && answer == slash::Answer::Deferred)
+                    Done::Acknowledged(given.id, taken)
                 }
                 .boxed(),
             );
