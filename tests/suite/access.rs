@@ -19,7 +19,7 @@ fn eve() -> User {
 }
 
 /// The code that the last line to this person holds.
-fn code(scene: &mut Harness, person: i64) -> String {
+pub(crate) fn code(scene: &mut Harness, person: i64) -> String {
     scene.until("a line with a code", |scene| {
         let text = scene.telegram.texts(person).pop()?;
         let (_, rest) = text.split_once("/allow ")?;

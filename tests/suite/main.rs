@@ -4,6 +4,7 @@
 use atlas_tests::harness::Harness;
 
 mod access;
+mod again;
 mod architecture;
 mod audience;
 mod bad_input;

@@ -2,10 +2,9 @@
 //! [`Stage`].
 
 use atlas_tests::harness::Harness;
-use atlas_tests::model::{Takes, say};
-use atlas_tests::telegram::{BOT_NAME, Chat, Draft, User};
 
-use crate::scene;
+mod discord;
+mod telegram;
 
 /// Who does it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,16 +21,27 @@ enum Who {
     Bot,
     /// Any other bot.
     OtherBot,
-    /// A chat that speaks as itself.
-    AnonymousAdmin,
+    /// No person, though it bears the owner's name: an anonymous admin, a webhook.
+    Masked,
 }
 
 /// Where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Dm,
+    /// Or a server's channel.
     Group,
+    /// Or a thread.
     Topic,
+}
+
+/// How it is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Typed,
+    /// A command chosen from the platform's own list. It is never met with silence: the platform
+    /// would tell that the bot is broken.
+    Chosen,
 }
 
 /// What is said to the bot, a column each.
@@ -44,18 +54,36 @@ enum Out {
     Said,
     /// The answer to a command.
     Done,
-    /// A word that they may not.
+    /// A word that they may not, and why.
     Refused,
     /// A line with a code.
     Code,
     /// Nothing at all.
     Silence,
+    /// A word that they may not, which tells nothing else.
+    Away,
 }
 
-use Out::{Code, Done, Refused, Said, Silence};
+use Out::{Away, Code, Done, Refused, Said, Silence};
 use Place::{Dm, Group, Topic};
 
-/// Places that cannot be (a bot's DM with a bot, an anonymous admin's DM) have no row.
+impl Way {
+    /// What a cell of the table means for what is said in this way.
+    fn of(self, cell: Out) -> Out {
+        match (self, cell) {
+            (Self::Chosen, Silence) => Away,
+            _ => cell,
+        }
+    }
+
+    /// Whether nobody else may see what comes of it.
+    fn aside(self, out: Out) -> bool {
+        self == Self::Chosen && matches!(out, Refused | Away)
+    }
+}
+
+/// What is typed; of what is chosen, silence becomes a word aside ([`Way::of`]). Places that cannot be
+/// (a bot's DM with a bot, an anonymous admin's DM) have no row.
 const TABLE: [(Who, Place, [Out; 5]); 21] = [
     (Who::Owner, Dm, [Said, Done, Done, Done, Done]),
     (Who::Owner, Group, [Said, Done, Done, Done, Refused]),
@@ -76,33 +104,48 @@ const TABLE: [(Who, Place, [Out; 5]); 21] = [
     (Who::Bot, Topic, [Said, Silence, Silence, Silence, Silence]),
     (Who::OtherBot, Group, [Silence; 5]),
     (Who::OtherBot, Topic, [Silence; 5]),
-    (Who::AnonymousAdmin, Group, [Silence; 5]),
-    (Who::AnonymousAdmin, Topic, [Silence; 5]),
+    (Who::Masked, Group, [Silence; 5]),
+    (Who::Masked, Topic, [Silence; 5]),
 ];
 
 /// A platform with everybody on it, and the gateway running.
 trait Stage {
     /// The scene.
     fn scene(&mut self) -> &mut Harness;
-    /// Somebody speaks to the bot.
-    fn speak(&self, who: Who, place: Place, text: &str);
+    /// How this can be said by them.
+    fn ways(&self, who: Who, what: &str) -> &'static [Way];
+    /// Somebody speaks to the bot. Returns when nothing but what it does itself is waited for.
+    fn speak(&mut self, who: Who, place: Place, way: Way, text: &str);
     /// What the bot said there up to now.
-    fn heard(&self, who: Who, place: Place) -> Vec<String>;
+    fn heard(&self, who: Who, place: Place) -> Vec<Heard>;
+}
+
+/// Something that the bot said.
+#[derive(Debug)]
+struct Heard {
+    text: String,
+    /// Nobody sees it but whom it is for.
+    aside: bool,
 }
 
 /// Every cell; all that are wrong are told at once.
 fn play(stage: &mut dyn Stage) {
     let mut wrong = Vec::new();
     for (who, place, row) in TABLE {
-        for (what, expected) in WHAT.into_iter().zip(row) {
-            let (before, stored) = (stage.heard(who, place).len(), events(stage.scene()));
-            stage.speak(who, place, what);
-            // Whatever comes of it, it is kept.
-            stage.scene().until("it is stored", |scene| (events(scene) > stored).then_some(()));
-            stage.scene().settled();
-            let heard = stage.heard(who, place).split_off(before);
-            if outcome(&heard) != Some(expected) {
-                wrong.push(format!("{who:?} {place:?} {what}: {expected:?}, but {heard:?}"));
+        for (what, cell) in WHAT.into_iter().zip(row) {
+            for way in stage.ways(who, what) {
+                let (before, stored) = (stage.heard(who, place).len(), events(stage.scene()));
+                stage.speak(who, place, *way, what);
+                // Whatever comes of it, it is kept.
+                stage.scene().until("it is stored", |scene| (events(scene) > stored).then_some(()));
+                stage.scene().settled();
+                let heard = stage.heard(who, place).split_off(before);
+                let expected = way.of(cell);
+                let seen = heard.iter().all(|heard| heard.aside == way.aside(expected));
+                if outcome(&heard) != Some(expected) || !seen {
+                    let cell = format!("{who:?} {place:?} {what} {way:?}");
+                    wrong.push(format!("{cell}: {expected:?}, but {heard:?}"));
+                }
             }
         }
     }
@@ -114,109 +157,18 @@ fn events(scene: &mut Harness) -> usize {
 }
 
 /// None where more than one thing was said.
-fn outcome(heard: &[String]) -> Option<Out> {
+fn outcome(heard: &[Heard]) -> Option<Out> {
+    let begins =
+        |text: &str, beginnings: &[&str]| beginnings.iter().any(|one| text.starts_with(one));
     match heard {
         [] => Some(Silence),
-        [text] if text == "Said." => Some(Said),
-        [text] if text.starts_with("Only the owner, and") || text.starts_with("Who waits") => {
+        [Heard { text, .. }] if text == "Said." => Some(Said),
+        [Heard { text, .. }] if begins(text, &["Only the owner, and", "Who waits"]) => {
             Some(Refused)
         }
-        [text] if text.starts_with("I do not know you yet.") => Some(Code),
+        [Heard { text, .. }] if begins(text, &["This is not for you"]) => Some(Away),
+        [Heard { text, .. }] if begins(text, &["I do not know you yet."]) => Some(Code),
         [_] => Some(Done),
         _ => None,
     }
-}
-
-struct OnTelegram {
-    scene: Harness,
-    group: Chat,
-    forum: Chat,
-}
-
-const THREAD: i64 = 55;
-
-impl OnTelegram {
-    fn open() -> Self {
-        let mut scene = scene();
-        let (group, forum) = (scene.group(), Chat::forum(-2_001, "Forum", &[THREAD]));
-        let token = "token = \"env:STAND_IN_TOKEN\"";
-        scene.config = scene.config.replace(token, &format!("{token}\nallow = [\"77\"]"));
-        scene.configure("[[deciders]]\nname = \"Dia\"\ntelegram = [\"55\"]");
-        scene.configure("[limits]\nguest = \"1000/h\"\nchat = \"1000/h\"");
-        for chat in [&group, &forum] {
-            let id = chat.id;
-            scene.configure(&format!(
-                "[[routes]]\naccount = \"tg\"\nchat = \"{id}\"\nallow_bots = [\"801\"]"
-            ));
-        }
-        scene.model.rule(Takes::All, |_| say("Said."));
-        scene.start();
-        let mut stage = Self { scene, group, forum };
-        stage.let_in();
-        stage
-    }
-
-    fn let_in(&mut self) {
-        let person = self.user(Who::LetIn);
-        self.scene.telegram.dm(&person, "may I?");
-        let code = super::code(&mut self.scene, person.id);
-        self.scene.dm(&format!("/allow {code}"));
-        self.scene.sent_to(person.id, "You may talk with me now. What is it?");
-        self.scene.settled();
-    }
-
-    fn user(&self, who: Who) -> User {
-        let bot = |id| User { is_bot: true, ..User::new(id, "A bot") };
-        match who {
-            Who::Owner | Who::AnonymousAdmin => self.scene.owner(),
-            Who::Decider => User::new(55, "Dia"),
-            Who::Guest => User::new(77, "Ben"),
-            Who::LetIn => User::new(88, "Lea"),
-            Who::Stranger => User::new(99, "Eve"),
-            Who::Bot => bot(801),
-            Who::OtherBot => bot(802),
-        }
-    }
-}
-
-impl Stage for OnTelegram {
-    fn scene(&mut self) -> &mut Harness {
-        &mut self.scene
-    }
-
-    fn speak(&self, who: Who, place: Place, text: &str) {
-        let user = self.user(who);
-        let chat = match place {
-            Dm => Chat::dm(&user),
-            Group => self.group.clone(),
-            Topic => self.forum.clone(),
-        };
-        let draft = match (place, text.split_once(' ')) {
-            (Dm, _) => Draft::text(&chat, &user, text),
-            (_, Some((name, rest))) if name.starts_with('/') => {
-                Draft::text(&chat, &user, &format!("{name}{BOT_NAME} {rest}"))
-            }
-            _ if text.starts_with('/') => Draft::text(&chat, &user, &format!("{text}{BOT_NAME}")),
-            _ => Draft::text(&chat, &user, &format!("{BOT_NAME} {text}")).mentioning(BOT_NAME),
-        };
-        let draft = if place == Topic { draft.in_topic(THREAD) } else { draft };
-        let draft = if who == Who::AnonymousAdmin { draft.anonymous() } else { draft };
-        self.scene.telegram.write(draft);
-    }
-
-    fn heard(&self, who: Who, place: Place) -> Vec<String> {
-        let (chat, thread) = match place {
-            Dm => (self.user(who).id, None),
-            Group => (self.group.id, None),
-            Topic => (self.forum.id, Some(THREAD)),
-        };
-        let sent = self.scene.telegram.sent().into_iter();
-        let here = sent.filter(|sent| sent.chat == chat && sent.thread == thread);
-        here.map(|sent| sent.text).collect()
-    }
-}
-
-#[test]
-fn every_cell_of_the_table_on_telegram() {
-    play(&mut OnTelegram::open());
 }
