@@ -1,5 +1,7 @@
 //! The HTTP client: one set-up for every adapter that calls out. It knows nothing of who is called;
-//! keys, retries and what an answer means are its caller's.
+//! keys, retries and what an answer means are its caller's. How long they rest is [`backoff`]'s.
+
+pub(crate) mod backoff;
 
 use std::net::IpAddr;
 use std::time::Duration;

@@ -23,10 +23,10 @@ use tracing::{error, info, warn};
 use super::api::Api;
 use super::interactions::Interactions;
 use super::rest::{self, CallError};
+use crate::http::backoff::{Backoff, Pace};
 use line::{End, Line, Stage};
 use session::Session;
 use socket::Socket;
-use wait::Backoff;
 use work::Work;
 
 mod catch_up;
@@ -37,7 +37,6 @@ mod frame;
 mod line;
 mod session;
 mod socket;
-mod wait;
 mod work;
 
 /// What is asked for: servers and their channels, messages in them and in DMs, and what they say.
@@ -49,6 +48,9 @@ const INTENTS: GatewayIntents = GatewayIntents::GUILDS
 const RESUMES: u32 = 3;
 /// Between two tries to resume.
 const BETWEEN_RESUMES: Duration = Duration::from_secs(1);
+/// Between new sessions that fail: Discord takes no two IDENTIFYs closer to each other than the first.
+const PACE: Pace =
+    Pace { first: BETWEEN_IDENTIFIES, longest: Duration::from_secs(15 * 60), spread: (1.0, 1.25) };
 /// Discord takes one IDENTIFY in this time.
 const BETWEEN_IDENTIFIES: Duration = Duration::from_secs(5);
 
@@ -98,7 +100,7 @@ impl Source for DiscordSource {
             stop,
             work: Work::new(self, &intake),
             intents: INTENTS,
-            backoff: Backoff::default(),
+            backoff: Backoff::new(PACE),
             identified: None,
             resumes: 0,
         };
@@ -116,7 +118,7 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 impl Run<'_> {
     /// Takes up how far every chat was read, however long that takes.
     async fn load(&mut self, intake: &Intake) -> Result<(), Next> {
-        let mut backoff = Backoff::default();
+        let mut backoff = Backoff::new(PACE);
         loop {
             match intake.cursors(&self.source.account).await {
                 Ok(cursors) => {
@@ -287,3 +289,15 @@ const TOKEN_REFUSED: &str = "Discord refuses the token: copy it again from \
 const INTENTS_REFUSED: &str = "Discord refuses the intents (4014): see what is switched off at \
     https://discord.com/developers/applications (the application, Bot, Privileged Gateway Intents) \
     and start again";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_from_five_seconds_to_a_quarter_of_an_hour() {
+        let bounds: Vec<_> = [0, 1, 2, 7, 8, 40].map(|n| PACE.bound(n).as_secs()).into();
+        assert_eq!(bounds, [5, 10, 20, 640, 900, 900]);
+        assert_eq!(PACE.spread, (1.0, 1.25));
+    }
+}

@@ -20,10 +20,11 @@ use tracing::{debug, error, info, warn};
 use super::BotAccount;
 use super::api::{Api, CallError};
 use super::decode::{self, decode};
-use wait::Backoff;
+use crate::http::backoff::{Backoff, Pace};
 
-mod wait;
-
+/// Between failed calls.
+const PACE: Pace =
+    Pace { first: Duration::from_secs(1), longest: Duration::from_secs(60), spread: (0.5, 1.0) };
 /// How long Telegram holds a poll in which nothing comes.
 const HOLD: Duration = Duration::from_secs(50);
 /// How much longer the client waits for the end of a held poll.
@@ -69,7 +70,7 @@ impl TelegramSource {
 
     /// Asks who the bot is until Telegram says it. None where the token is refused.
     async fn introduce(&self) -> Option<BotAccount> {
-        let mut backoff = Backoff::default();
+        let mut backoff = Backoff::new(PACE);
         loop {
             match self.api.me().await {
                 Ok(me) => {
@@ -137,7 +138,7 @@ impl<'a> Poller<'a> {
             offset: None,
             heard: Instant::now(),
             told_kinds: false,
-            backoff: Backoff::default(),
+            backoff: Backoff::new(PACE),
         }
     }
 
@@ -171,7 +172,7 @@ impl<'a> Poller<'a> {
         }
         let envelopes: Vec<_> =
             batch.iter().map(|raw| decode(self.account, &self.me, raw.get())).collect();
-        let mut backoff = Backoff::default();
+        let mut backoff = Backoff::new(PACE);
         while let Err(error) = intake.accept(envelopes.clone()).await {
             if backoff.is_new(&error.to_string()) {
                 error!(

@@ -57,9 +57,16 @@ fn after_six_quiet_days_the_offset_is_forgotten() {
 }
 
 #[test]
+fn waits_double_up_to_a_minute() {
+    let bounds: Vec<_> = [0, 1, 2, 5, 6, 40].map(|n| PACE.bound(n).as_secs()).into();
+    assert_eq!(bounds, [1, 2, 4, 32, 60, 60]);
+    assert_eq!(PACE.spread, (0.5, 1.0));
+}
+
+#[test]
 fn a_refused_token_ends_the_account_and_all_else_waits() {
     let account = AccountId("tg".into());
-    let mut backoff = Backoff::default();
+    let mut backoff = Backoff::new(PACE);
     for code in [401, 404] {
         assert_eq!(trouble(&account, &mut backoff, &refused(code)), None);
     }
