@@ -14,8 +14,8 @@ use crate::access::{Action, Standing, may_stop};
 use crate::conversation::compaction;
 use crate::engine::Engine;
 use crate::event::Inbound;
-use crate::ids::{DeliveryId, Seq};
-use crate::ports::{DeliveryKind, NewDelivery, PendingCommand, PendingWhat, Status, StoreError};
+use crate::ids::Seq;
+use crate::ports::{NewDelivery, PendingCommand, PendingWhat, Status, StoreError};
 
 /// How often the store is looked into without a ring.
 const SWEEP: Duration = Duration::from_secs(5);
@@ -93,13 +93,8 @@ impl Commands {
             _ => help(self.decides(command)),
         };
         let answer = NewDelivery {
-            id: DeliveryId::new(),
-            to: command.place.clone(),
-            text,
-            silent: true,
-            kind: DeliveryKind::Notice,
-            conversation: None,
             reply_to: Some(command.inbound.message.clone()),
+            ..NewDelivery::notice(command.place.clone(), text)
         };
         let now = self.engine.clock.now();
         self.engine.store.settle_command(command.inbox, &[answer], stops, now).await?;

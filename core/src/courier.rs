@@ -14,10 +14,9 @@ use futures_util::{FutureExt, StreamExt};
 use tokio::sync::watch;
 
 use crate::engine::Engine;
-use crate::ids::{ChatKey, DeliveryId, Seq};
+use crate::ids::{ChatKey, Seq};
 use crate::ports::{
-    Delivery, DeliveryKind, NewDelivery, Outgoing, Platform, Receipt, Repeat, SendError,
-    Settlement, StoreError,
+    Delivery, NewDelivery, Outgoing, Platform, Receipt, Repeat, SendError, Settlement, StoreError,
 };
 use crate::retry::{back_off, jitter};
 
@@ -182,15 +181,9 @@ impl Courier {
         let NewDelivery { to, conversation, .. } = &delivery.new;
         let note = conversation
             .map(|_| format!("(A message of yours could not be delivered to {to}: {reason})"));
-        let notice = self.elsewhere(delivery).await.map(|place| NewDelivery {
-            id: DeliveryId::new(),
-            to: place,
-            text: format!("A message to {to} could not be delivered: {reason}"),
-            silent: true,
-            kind: DeliveryKind::Notice,
-            conversation: None,
-            reply_to: None,
-        });
+        let told = format!("A message to {to} could not be delivered: {reason}");
+        let place = self.elsewhere(delivery).await;
+        let notice = place.map(|place| NewDelivery::notice(place, told));
         Settlement::Closed { reason: reason.to_owned(), note, notice }
     }
 

@@ -85,6 +85,12 @@ impl Inbound {
         let chat = self.lineage.first().cloned().unwrap_or_else(|| PlatformChat(String::new()));
         ChatKey { account: account.clone(), chat }
     }
+
+    /// The message as a command that can be answered in its place. None where it is none.
+    #[must_use]
+    pub fn as_command(&self) -> Option<PlatformMessage> {
+        self.command.as_ref().map(|_| self.message.clone())
+    }
 }
 
 /// Whether a chat has one other person or many.

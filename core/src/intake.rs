@@ -16,10 +16,10 @@ use crate::commands;
 use crate::engine::Engine;
 use crate::event::{Addressed, ChatKind, Envelope, Event, Inbound, Sender};
 use crate::home::Home;
-use crate::ids::{AccountId, BotId, ChatKey, DeliveryId, Person, PlatformChat};
+use crate::ids::{AccountId, BotId, ChatKey, Person, PlatformChat};
 use crate::ports::{
-    Accepted, ConversationKey, ConversationSpec, DeliveryKind, Disposition, Door, NewDelivery,
-    NewInbox, Redeemed, StoreError,
+    Accepted, ConversationKey, ConversationSpec, Disposition, Door, NewDelivery, NewInbox,
+    Redeemed, StoreError,
 };
 use crate::router::{Answer, Route};
 
@@ -180,9 +180,8 @@ impl Intake {
             let door = door::knock(account, inbound, self.engine.clock.now());
             return Decided { door, ..ignored("from a stranger") };
         }
-        let answers = inbound.command.as_ref().map(|_| inbound.message.clone());
         let told = door::refusal(role, action).map(|text| NewDelivery {
-            reply_to: answers,
+            reply_to: inbound.as_command(),
             ..NewDelivery::notice(inbound.place(account), text)
         });
         // A refusal is an answer too, and costs as much as one.
@@ -214,13 +213,8 @@ impl Intake {
                 *self.paired.write().await = None;
                 tracing::info!(account = %account, "somebody became the owner by a pairing code");
                 let welcome = NewDelivery {
-                    id: DeliveryId::new(),
-                    to: inbound.place(account),
-                    text: WELCOME.to_owned(),
                     silent: false,
-                    kind: DeliveryKind::Notice,
-                    conversation: None,
-                    reply_to: None,
+                    ..NewDelivery::notice(inbound.place(account), WELCOME)
                 };
                 let why = "a pairing code".to_owned();
                 Ok(Some(Decided {

@@ -10,9 +10,7 @@ use uuid::Uuid;
 use super::Intake;
 use crate::event::Envelope;
 use crate::ids::{AccountId, ChatKey, DeliveryId};
-use crate::ports::{
-    Accepted, Cursor, DeliveryKind, Disposition, Door, NewDelivery, NewInbox, StoreError,
-};
+use crate::ports::{Accepted, Cursor, Disposition, Door, NewDelivery, NewInbox, StoreError};
 
 /// The one line for messages that were too old.
 const SKIPPED: &str = "I was away. What was written here before that is not answered any more if it is \
@@ -99,15 +97,8 @@ fn skipped(place: ChatKey, backlog: Duration, reading: &str) -> NewDelivery {
     for (byte, hash) in id.iter_mut().zip(Sha256::digest(name)) {
         *byte = hash;
     }
-    NewDelivery {
-        id: DeliveryId(Uuid::from_bytes(id)),
-        to: place,
-        text: format!("{SKIPPED} {}; write again what still matters.", hours(backlog)),
-        silent: true,
-        kind: DeliveryKind::Notice,
-        conversation: None,
-        reply_to: None,
-    }
+    let text = format!("{SKIPPED} {}; write again what still matters.", hours(backlog));
+    NewDelivery { id: DeliveryId(Uuid::from_bytes(id)), ..NewDelivery::notice(place, text) }
 }
 
 /// `6 h`, `90 min`.

@@ -35,9 +35,8 @@ pub(super) fn counted(
         Limit { of: Counts::Person, rate: OF_A_BOT, notice: None }
     } else {
         // It is theirs alone, so where a command is answered in its place, this is too.
-        let answers = inbound.command.as_ref().map(|_| inbound.message.clone());
         let notice = notice(enough(limits.guest));
-        let notice = notice.map(|told| NewDelivery { reply_to: answers, ..told });
+        let notice = notice.map(|told| NewDelivery { reply_to: inbound.as_command(), ..told });
         Limit { of: Counts::Person, rate: limits.guest, notice }
     };
     let told = notice(enough_here(limits.chat)).filter(|_| role != Role::Bot);

@@ -10,7 +10,7 @@ use atlas_core::ports::{
 use chrono::{DateTime, Utc};
 
 use super::error::store_error;
-use super::limits::Counted;
+use super::limits::{Counted, Tally};
 use super::line::Line;
 use super::{chats, outbox, pairings};
 use crate::store::sql::{Record, Word, json, micros};
@@ -37,18 +37,19 @@ pub(super) async fn accept(
 
 async fn accept_one(connection: &mut Line, event: &NewInbox) -> Result<Accepted, StoreError> {
     match &event.door {
-        Door::Open => store(connection, event, false).await,
+        Door::Open => store(connection, event, Tally::default()).await,
         Door::Counted { by, place, limits } => {
             let counted = Counted { event, by, place, limits };
             let over = counted.over(connection).await?;
-            let accepted = store(connection, event, over.is_some()).await?;
-            if let Accepted::Stored { inbox, .. } = accepted {
-                counted.note(connection, inbox, over).await?;
+            let notice = counted.notice(connection, over).await?;
+            let accepted = store(connection, event, counted.tally(over)).await?;
+            if let (Accepted::Stored { .. }, Some(notice)) = (&accepted, notice) {
+                outbox::insert(connection, std::slice::from_ref(notice), event.at).await?;
             }
             Ok(accepted)
         }
         Door::Knock(request) => {
-            let accepted = store(connection, event, false).await?;
+            let accepted = store(connection, event, Tally::default()).await?;
             if matches!(accepted, Accepted::Stored { .. }) {
                 pairings::knock(connection, request, event.at).await?;
             }
@@ -57,40 +58,43 @@ async fn accept_one(connection: &mut Line, event: &NewInbox) -> Result<Accepted,
     }
 }
 
-/// Stores the event. `over`: it is over a limit, and is kept without being answered.
+/// Stores the event. Over a limit it is kept without being answered.
 async fn store(
     connection: &mut Line,
     event: &NewInbox,
-    over: bool,
+    tally: Tally<'_>,
 ) -> Result<Accepted, StoreError> {
+    let over = tally.limited.is_some();
     let stored = match &event.disposition {
         Disposition::Turn { to, standing, inbound } => {
             let kind = if over { "observed" } else { "turn" };
             let said = Said { kind, to, standing: *standing, inbound };
-            store_said(connection, event, said).await?
+            store_said(connection, event, said, tally).await?
         }
         Disposition::Command { .. } if over => {
-            store_other(connection, event, "ignored", "a command over a limit").await?
+            store_other(connection, event, "ignored", "a command over a limit", tally).await?
         }
         Disposition::Observed { to, standing, inbound } => {
             let said = Said { kind: "observed", to, standing: *standing, inbound };
-            store_said(connection, event, said).await?
+            store_said(connection, event, said, tally).await?
         }
         Disposition::Command { to, standing, inbound } => {
             let said = Said { kind: "command", to, standing: *standing, inbound };
-            store_said(connection, event, said).await?
+            store_said(connection, event, said, tally).await?
         }
         Disposition::Moved { from, to } => {
             let line = format!("{from} is {to} from now on");
-            let stored = store_other(connection, event, "moved", &line).await?;
+            let stored = store_other(connection, event, "moved", &line, tally).await?;
             if stored.is_some() {
                 move_chat(connection, event, from, to).await?;
             }
             stored
         }
-        Disposition::Ignored { why } => store_other(connection, event, "ignored", why).await?,
+        Disposition::Ignored { why } => {
+            store_other(connection, event, "ignored", why, tally).await?
+        }
         Disposition::Unreadable { why } => {
-            store_other(connection, event, "unreadable", why).await?
+            store_other(connection, event, "unreadable", why, tally).await?
         }
     };
     let Some((inbox, conversation)) = stored else { return Ok(Accepted::Duplicate) };
@@ -163,8 +167,8 @@ WHERE $14 = 'observed' AND id IN (
 );
 
 INSERT INTO inbox (account, key, platform, accepted_by, at, kind, open, bot_id, conversation_id,
-    chat, standing, place_order, inbound, raw)
-SELECT $1, $2, $9, $13, $7, $14, 1, c.bot_id, c.id, $8, $15, $16, $17, $18
+    chat, standing, place_order, inbound, raw, person, limited)
+SELECT $1, $2, $9, $13, $7, $14, 1, c.bot_id, c.id, $8, $15, $16, $17, $18, $20, $21
 FROM conversations c WHERE c.bot_id = $3 AND c.account = $4 AND c.chat = $5
 ON CONFLICT (account, key) DO NOTHING
 RETURNING id, conversation_id";
@@ -173,6 +177,7 @@ async fn store_said(
     connection: &mut Line,
     event: &NewInbox,
     said: Said<'_>,
+    tally: Tally<'_>,
 ) -> Result<Option<(InboxId, Option<ConversationId>)>, StoreError> {
     let (account, chat) = key_columns(&said.to.key);
     let place = said.inbound.place(&event.account);
@@ -196,6 +201,8 @@ async fn store_said(
         .bind(json(said.inbound)?)
         .bind(&*event.raw)
         .bind(OBSERVED_WAITING - 1)
+        .bind(tally.person)
+        .bind(tally.limited)
         .fetch_all(connection)
         .await
         .map_err(store_error)?;
@@ -210,10 +217,11 @@ async fn store_other(
     event: &NewInbox,
     kind: &'static str,
     line: &str,
+    tally: Tally<'_>,
 ) -> Result<Option<(InboxId, Option<ConversationId>)>, StoreError> {
     let id: Option<i64> = sqlx::query_scalar(
-        "INSERT INTO inbox (account, key, platform, accepted_by, at, kind, open, line, raw) \
-         VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8) \
+        "INSERT INTO inbox (account, key, platform, accepted_by, at, kind, open, line, raw, chat, \
+         person, limited) VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10, $11) \
          ON CONFLICT (account, key) DO NOTHING RETURNING id",
     )
     .bind(event.account.as_str())
@@ -224,6 +232,9 @@ async fn store_other(
     .bind(kind)
     .bind(line)
     .bind(&*event.raw)
+    .bind(tally.chat)
+    .bind(tally.person)
+    .bind(tally.limited)
     .fetch_optional(connection)
     .await
     .map_err(store_error)?;

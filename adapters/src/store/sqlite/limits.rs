@@ -1,12 +1,11 @@
 //! Sliding windows over the inbox: how much somebody, or a chat, was answered lately. Decided within
 //! the transaction that stores the event, so that neither a batch nor a restart gets past a limit.
 
-use atlas_core::ids::{ChatKey, InboxId, Person};
-use atlas_core::ports::{Counts, Limit, NewInbox, StoreError};
+use atlas_core::ids::{ChatKey, Person};
+use atlas_core::ports::{Counts, Limit, NewDelivery, NewInbox, StoreError};
 
 use super::error::store_error;
 use super::line::Line;
-use super::outbox;
 use super::pairings::back;
 use crate::store::sql::Word as _;
 
@@ -36,8 +35,16 @@ SELECT EXISTS (
     SELECT 1 FROM inbox WHERE account = $1 AND chat = $2 AND at > $3 AND limited = 'chat'
 )";
 
-pub(super) const NOTE: &str =
-    "UPDATE inbox SET person = $2, limited = $3, chat = coalesce(chat, $4) WHERE id = $1";
+/// What an event's row says of whom it counts for; nothing where it counts for nobody.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally<'e> {
+    /// Whose it is.
+    pub(super) person: Option<&'e str>,
+    /// Where it was written, also of what is not for a conversation.
+    pub(super) chat: Option<&'e str>,
+    /// The limit that it was over.
+    pub(super) limited: Option<&'static str>,
+}
 
 /// Whose event is counted, and where.
 pub(super) struct Counted<'e> {
@@ -85,27 +92,27 @@ impl<'e> Counted<'e> {
         Ok(self.limits.iter().find(is_over).filter(|_| !stored))
     }
 
-    /// Remembers that the stored event counts, or which limit it was over. The first over a limit in
-    /// its window tells so.
-    pub(super) async fn note(
+    /// What its row says.
+    pub(super) fn tally(&self, over: Option<&Limit>) -> Tally<'e> {
+        Tally {
+            person: Some(self.by.id.as_str()),
+            chat: Some(self.place.chat.as_str()),
+            limited: over.map(|limit| limit.of.word()),
+        }
+    }
+
+    /// What is told of it, before it is stored: the first over a limit in its window tells so.
+    pub(super) async fn notice(
         &self,
         connection: &mut Line,
-        inbox: InboxId,
-        over: Option<&Limit>,
-    ) -> Result<(), StoreError> {
-        let notice = match over.and_then(|limit| Some((limit, limit.notice.as_ref()?))) {
-            Some((limit, notice)) if !self.was_told(connection, limit).await? => Some(notice),
-            _ => None,
+        over: Option<&'e Limit>,
+    ) -> Result<Option<&'e NewDelivery>, StoreError> {
+        let Some((limit, notice)) = over.and_then(|limit| Some((limit, limit.notice.as_ref()?)))
+        else {
+            return Ok(None);
         };
-        sqlx::query(NOTE)
-            .bind(inbox.0)
-            .bind(self.by.id.as_str())
-            .bind(over.map(|limit| limit.of.word()))
-            .bind(self.place.chat.as_str())
-            .execute(&mut *connection)
-            .await
-            .map_err(store_error)?;
-        outbox::insert(connection, notice.map_or(&[], std::slice::from_ref), self.event.at).await
+        let told = self.was_told(connection, limit).await?;
+        Ok((!told).then_some(notice))
     }
 
     async fn was_told(&self, connection: &mut Line, limit: &Limit) -> Result<bool, StoreError> {

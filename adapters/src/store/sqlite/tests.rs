@@ -59,7 +59,6 @@ const GROWING: &[&str] = &[
     limits::COUNTS,
     limits::PERSON_TOLD,
     limits::CHAT_TOLD,
-    limits::NOTE,
     pairings::TOLD,
     pairings::GIVE_WAY,
     pairings::IS_GUEST,
