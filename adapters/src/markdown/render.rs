@@ -272,11 +272,17 @@ impl<'a> Renderer<'a> {
 
     /// A box takes the place of the bullet.
     fn task(&mut self, done: bool) {
-        let bullet = self.out.bullets.pop_if(|bullet| bullet.end == self.out.text.len());
+        let behind = self.out.text.len();
+        let bullet = self.out.bullets.pop_if(|bullet| bullet.end == behind);
         if let Some(bullet) = bullet {
             self.out.text.truncate(bullet.start);
         }
         self.out.text.push_str(if done { "☑ " } else { "☐ " });
+        // What began behind the bullet begins behind the box.
+        let begins = self.out.text.len();
+        for span in self.out.spans.iter_mut().rev().take_while(|span| span.range.start == behind) {
+            span.range = begins..begins;
+        }
         self.fresh = true;
     }
 

@@ -79,9 +79,16 @@ pub(super) fn calls(c: char, around: Around<'_>) -> bool {
     }
     let after = around.after;
     let id = after.trim_start_matches(['!', '&']);
-    after.starts_with("everyone")
-        || after.starts_with("here")
-        || (around.before == Some('<') && id.starts_with(|c: char| c.is_ascii_digit()))
+    calls_all(after) || (around.before == Some('<') && id.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn calls_all(after: &str) -> bool {
+    after.starts_with("everyone") || after.starts_with("here")
+}
+
+/// Whether an address names everybody: then it is text, which seems to call nobody, and no link.
+pub(super) fn names_all(to: &str) -> bool {
+    to.match_indices('@').any(|(at, _)| calls_all(&to[at + 1..]))
 }
 
 /// The address at the start of `text`, as Discord would make a link of it.
@@ -101,7 +108,7 @@ pub(super) fn bare_link(text: &str) -> Option<&str> {
     while unpaired(link, '(', ')') || unpaired(link, '[', ']') {
         link = link.get(..link.len() - 1).unwrap_or_default().trim_end_matches(trailing);
     }
-    (link.len() > scheme.len()).then_some(link)
+    (link.len() > scheme.len() && !names_all(link)).then_some(link)
 }
 
 /// An address as it stands within `<` and `>`, in a link with a text too.

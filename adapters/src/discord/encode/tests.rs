@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::escape::JOINT;
 use super::*;
 use crate::markdown::is_invisible;
 
@@ -319,6 +320,22 @@ fn markdown() -> impl Strategy<Value = String> {
 
 fn of_letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+#[test]
+fn an_address_that_names_everybody_is_text_that_calls_nobody() {
+    for (markdown, expected) in [
+        ("https://e.org/@everyone", format!("https://e.org/@{JOINT}everyone")),
+        ("<https://e.org/@here>", format!("https://e.org/@{JOINT}here")),
+        ("https://e.org/@ana", "<https://e.org/@ana>".to_owned()),
+    ] {
+        assert_eq!(texts(markdown), [expected], "{markdown}");
+    }
+}
+
+#[test]
+fn what_begins_behind_a_bullet_begins_behind_the_box_that_takes_its_place() {
+    assert_eq!(texts("\n- [ ] [\n  - "), ["☐ **[**"]);
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::escape::{
-    Around, Head, JOINT, address, bare_link, block, calls, inline_code, is_escaped,
+    Around, Head, JOINT, address, bare_link, block, calls, inline_code, is_escaped, names_all,
 };
 use crate::markdown::is_blank;
 use crate::markdown::styled::{Style, Styled};
@@ -97,6 +97,7 @@ impl<'a> Writer<'a> {
                 self.line_end();
                 Kind::Pre
             }
+            Style::Link(to) if shown.trim() == to && names_all(to) => Kind::Bare,
             Style::Link(to) if shown.trim() == to => {
                 self.bare(to);
                 self.at = range.end;
