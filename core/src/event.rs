@@ -2,6 +2,8 @@
 //!
 //! Adapters decode into these words; from here on no platform is known.
 
+pub mod outside;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 

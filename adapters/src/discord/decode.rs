@@ -5,7 +5,8 @@
 //! know costs only itself, never the text beside it. What still cannot be read is an
 //! [`Event::Unreadable`] with its bytes kept.
 
-use atlas_core::event::{Addressed, ChatKind, Envelope, Event, Inbound, Sender};
+use atlas_core::event::outside::with_answered;
+use atlas_core::event::{ChatKind, Envelope, Event, Inbound, Sender};
 use atlas_core::ids::{AccountId, Person, PersonId, PlatformChat, PlatformMessage, PlatformName};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -228,13 +229,7 @@ impl Message {
 
     fn inbound(&self, me: &Me, place: &Where, said: String, outside: bool) -> Inbound {
         let (addressed, command) = address::read(self, me, place);
-        // A line said nearby goes without: the lines around it say what it answers.
-        let answered = reply::read(self, me).filter(|_| addressed != Addressed::No);
-        let outside = outside || answered.as_ref().is_some_and(|answered| answered.outside);
-        let text = match answered {
-            Some(answered) => format!("{}\n{said}", answered.line),
-            None => said,
-        };
+        let (text, outside) = with_answered(reply::read(self, me), addressed, (said, outside));
         Inbound {
             lineage: place.chats(),
             kind: place.kind(),

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use atlas_core::event::outside::with_answered;
 use atlas_core::event::{Addressed, ChatKind, Envelope, Event, Inbound, Sender};
 use atlas_core::ids::{AccountId, Person, PersonId, PlatformChat, PlatformMessage, PlatformName};
 use chrono::{DateTime, Utc};
@@ -147,22 +148,11 @@ impl Message {
         }
     }
 
-    fn inbound(
-        &self,
-        me: &BotAccount,
-        (said, outside): (String, bool),
-        sent_at: DateTime<Utc>,
-    ) -> Inbound {
+    fn inbound(&self, me: &BotAccount, said: (String, bool), sent_at: DateTime<Utc>) -> Inbound {
         let kind = if self.chat.is_private() { ChatKind::Direct } else { ChatKind::Group };
         let (addressed, command) = address::read(self, me);
         let addressed = if kind == ChatKind::Direct { Addressed::Directly } else { addressed };
-        // A line said nearby goes without: the lines around it say what it answers.
-        let answered = reply::read(self, me).filter(|_| addressed != Addressed::No);
-        let outside = outside || answered.as_ref().is_some_and(|answered| answered.outside);
-        let text = match answered {
-            Some(answered) => format!("{}\n{said}", answered.line),
-            None => said,
-        };
+        let (text, outside) = with_answered(reply::read(self, me), addressed, said);
         Inbound {
             lineage: self.lineage(),
             kind,

@@ -1,6 +1,7 @@
 //! What a message holds, as text: its own words, and readable words in square brackets for what is no
 //! text. Files are named with their size; fetching them is not done here.
 
+use atlas_core::event::outside::{line_of, size};
 use serde_json::{Map, Value};
 
 use super::{Me, Message, Where};
@@ -125,22 +126,4 @@ fn bracket(kind: &str, name: Option<&str>, details: &[Option<String>]) -> String
     let head = name.map_or_else(|| kind.to_owned(), |name| format!("{kind} {name}"));
     let details = details.iter().flatten().cloned();
     format!("[{}]", [head].into_iter().chain(details).collect::<Vec<_>>().join(", "))
-}
-
-/// The first characters on one line, without brackets: names are of any length and may try to end
-/// their bracket.
-pub(super) fn line_of(text: &str, most: usize) -> String {
-    let kept = |c: char| if c.is_control() || matches!(c, '[' | ']') { ' ' } else { c };
-    let cut = if text.chars().nth(most).is_some() { "…" } else { "" };
-    let line: String = text.chars().map(kept).take(most).collect();
-    format!("{}{cut}", line.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
-/// `120 KB`, `2.1 MB`.
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{} KB", bytes / 1_000),
-        _ => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
-    }
 }

@@ -1,6 +1,7 @@
 //! What a message holds, as text: its own words, and readable words in square brackets for what is
 //! no text. Files are named with their size; fetching them is not done here.
 
+use atlas_core::event::outside::{line_of, size};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use teloxide::types::{Contact, Location, MessageOrigin, Poll, Venue};
@@ -166,14 +167,6 @@ fn one_line(name: &str) -> String {
     line_of(name, 200)
 }
 
-/// The first characters on one line, without brackets.
-pub(super) fn line_of(text: &str, most: usize) -> String {
-    let kept = |c: char| if c.is_control() || matches!(c, '[' | ']') { ' ' } else { c };
-    let cut = if text.chars().nth(most).is_some() { "…" } else { "" };
-    let line: String = text.chars().map(kept).take(most).collect();
-    format!("{}{cut}", line.split_whitespace().collect::<Vec<_>>().join(" "))
-}
-
 /// `[kind name, details]`, with what is there.
 fn bracket(kind: &str, name: Option<&str>, details: &[Option<String>]) -> String {
     let name = name.map(one_line).filter(|name| !name.is_empty());
@@ -195,15 +188,6 @@ pub(super) fn string<'a>(value: &'a Value, field: &str) -> Option<&'a str> {
 
 fn number(value: &Value, field: &str) -> Option<u64> {
     value.get(field)?.as_u64()
-}
-
-/// `120 KB`, `2.1 MB`.
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{} KB", bytes / 1_000),
-        _ => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
-    }
 }
 
 /// A photo comes in several sizes, the largest last.

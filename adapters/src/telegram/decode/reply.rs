@@ -1,23 +1,13 @@
 //! What a message answers. Where the bot does not read along (privacy mode), the answered message
 //! reaches it here and nowhere else: "what does he mean?" needs it.
 
+use atlas_core::event::outside::Answered;
 use serde_json::Value;
 use teloxide::types::{Chat, User};
 
 use super::address::is_me;
-use super::content::{line_of, read_as, string, words};
+use super::content::{read_as, string, words};
 use super::{BotAccount, Message, chat_name, user_name};
-
-/// Characters of the answered message that are carried along.
-const MOST: usize = 1_000;
-
-/// What a message answers.
-pub(super) struct Answered {
-    /// `[in reply to Bo: the words]`, on one line.
-    pub(super) line: String,
-    /// Somebody else than the sender of the message and than the bot wrote the words.
-    pub(super) outside: bool,
-}
 
 /// What `message` answers. None where it answers nobody, or the whole of something that the bot
 /// itself wrote, which stands in the conversation already.
@@ -27,13 +17,12 @@ pub(super) fn read(message: &Message, me: &BotAccount) -> Option<Answered> {
     let Some(replied) = rest.get("reply_to_message").filter(|replied| !opens_topic(replied)) else {
         // A message of another chat: its author may be hidden, and only the quote is told.
         rest.get("external_reply")?;
-        let line = bracket("a message elsewhere", quote?)?;
-        return Some(Answered { line, outside: true });
+        return Answered::new("a message elsewhere", quote?, true);
     };
     let author = author(replied);
     let own = author.as_ref().is_some_and(|user| is_me(user, me));
     if own {
-        return Some(Answered { line: bracket("you", quote?)?, outside: false });
+        return Answered::new("you", quote?, false);
     }
     let said = quote.map(str::to_owned).or_else(|| words(replied.as_object()?))?;
     let same = match (&author, &message.from) {
@@ -41,8 +30,7 @@ pub(super) fn read(message: &Message, me: &BotAccount) -> Option<Answered> {
         _ => false,
     };
     let theirs = replied.get("forward_origin").is_some() || replied.get("text").is_none();
-    let line = bracket(&name(replied, author.as_ref()), &said)?;
-    Some(Answered { line, outside: !same || theirs })
+    Answered::new(&name(replied, author.as_ref()), &said, !same || theirs)
 }
 
 /// A message in a topic "replies" to the topic's first line wherever it answers nobody.
@@ -59,11 +47,5 @@ fn author(replied: &Value) -> Option<User> {
 fn name(replied: &Value, author: Option<&User>) -> String {
     let chat = || replied.get("sender_chat").and_then(read_as::<Chat>);
     let name = author.map(user_name).or_else(|| chat().as_ref().and_then(chat_name));
-    name.unwrap_or_else(|| "somebody".to_owned())
-}
-
-fn bracket(whom: &str, said: &str) -> Option<String> {
-    let (whom, said) = (line_of(whom, 64), line_of(said, MOST));
-    let whom = if whom.is_empty() { "somebody" } else { &whom };
-    (!said.is_empty()).then(|| format!("[in reply to {whom}: {said}]"))
+    name.unwrap_or_default()
 }
