@@ -1,3 +1,4 @@
+use atlas_core::event::Addressed;
 use proptest::prelude::*;
 use serde_json::json;
 
