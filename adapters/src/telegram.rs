@@ -7,6 +7,7 @@
 //! teloxide's sleeps inside a call on a server error and its decoder loses what it does not know.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use atlas_core::ids::AccountId;
 use secrecy::SecretString;
@@ -32,10 +33,20 @@ pub const PLATFORM: &str = "telegram";
 /// Where the Bot API is, unless an account says otherwise.
 pub const API_BASE: &str = "https://api.telegram.org";
 
+/// What an account is, besides its name and token.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Another server of the same interface; None for [`API_BASE`].
+    pub api_base: Option<String>,
+    /// The age up to which messages are answered that came while nobody listened.
+    pub backlog: Duration,
+}
+
 /// One token and the server that it is for. Making one calls nobody.
 pub struct TelegramAccount {
     account: AccountId,
     api: Arc<Api>,
+    backlog: Duration,
 }
 
 /// Why an account cannot even be tried.
@@ -96,7 +107,7 @@ pub enum CheckError {
 }
 
 impl TelegramAccount {
-    /// The account `account` with this token, at [`API_BASE`] or `api_base`. No network is used.
+    /// The account `account` with this token. No network is used.
     ///
     /// # Errors
     ///
@@ -104,10 +115,11 @@ impl TelegramAccount {
     pub fn new(
         account: AccountId,
         token: SecretString,
-        api_base: Option<&str>,
+        settings: Settings,
     ) -> Result<Self, BadAccount> {
-        let api = Api::new(token, api_base.unwrap_or(API_BASE))?;
-        Ok(Self { account, api: Arc::new(api) })
+        let Settings { api_base, backlog } = settings;
+        let api = Api::new(token, api_base.as_deref().unwrap_or(API_BASE))?;
+        Ok(Self { account, api: Arc::new(api), backlog })
     }
 
     /// The way out.
@@ -119,7 +131,7 @@ impl TelegramAccount {
     /// The way in. One at a time may run for a token.
     #[must_use]
     pub fn source(&self) -> Arc<TelegramSource> {
-        Arc::new(TelegramSource::new(self.account.clone(), self.api.clone()))
+        Arc::new(TelegramSource::new(self.account.clone(), self.api.clone(), self.backlog))
     }
 
     /// Asks Telegram whether the token works, for `atlas check`. Does not disturb a gateway that

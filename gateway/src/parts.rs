@@ -8,7 +8,7 @@ use atlas_adapters::http::{MODEL_IDLE, client_for};
 use atlas_adapters::model::openai::BASE_URL;
 use atlas_adapters::model::{Offline, OpenAi, OpenAiConfig};
 use atlas_adapters::store::SqliteStore;
-use atlas_adapters::telegram::TelegramAccount;
+use atlas_adapters::telegram::{self, TelegramAccount};
 use atlas_adapters::terminal::{self, TERMINAL, Terminal};
 use atlas_config::{AccountPlatform, Config, Model, Provider};
 use atlas_core::bot::Bot;
@@ -93,9 +93,12 @@ pub(crate) fn account(config: &Config, id: &AccountId) -> Result<Account, Failur
     let account = &config.accounts[id];
     let (token, api_base) = (account.token.clone(), account.api_base.clone());
     let made = match account.platform {
-        AccountPlatform::Telegram => TelegramAccount::new(id.clone(), token, api_base.as_deref())
-            .map(Account::Telegram)
-            .map_err(|error| error.to_string()),
+        AccountPlatform::Telegram => {
+            let settings = telegram::Settings { api_base, backlog: account.backlog };
+            TelegramAccount::new(id.clone(), token, settings)
+                .map(Account::Telegram)
+                .map_err(|error| error.to_string())
+        }
         AccountPlatform::Discord => {
             let settings = discord::Settings { api_base, backlog: account.backlog, client: None };
             DiscordAccount::new(id.clone(), token, settings)

@@ -1,6 +1,11 @@
 //! The way in: polls for updates, hands them to the intake, and only then asks for the next ones,
 //! which is how Telegram is told that they were received.
 //!
+//! Until the updates that waited are through, polls are not held: what of them is too old to be answered
+//! belongs to one reading, which is over when a poll brings nothing of that age. A reading is
+//! known by when the one before it was over, which the store keeps: killed in between, the next process
+//! goes on with it, and nobody is told twice that something was skipped.
+//!
 //! The offset lives in memory only and is never computed from anything stored: numbers of updates
 //! start anew at random after a quiet week. Without one, Telegram gives what was not acknowledged.
 
@@ -8,9 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use atlas_core::event::{ChatKind, Envelope, Event};
 use atlas_core::ids::AccountId;
 use atlas_core::intake::Intake;
-use atlas_core::ports::Source;
+use atlas_core::ports::{Cursor, Source, StoreError};
+use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
@@ -34,10 +41,15 @@ const QUIET: Duration = Duration::from_secs(6 * 24 * 60 * 60);
 /// How long a clean stop waits for its acknowledgement; the inbox knows repeats anyway.
 const FAREWELL: Duration = Duration::from_millis(500);
 
+/// The cursor of an account's updates, among those of its chats: no chat has this id. It holds when the
+/// last reading of what had waited was over, in milliseconds since 1970.
+const UPDATES: &str = "updates";
+
 /// The way in of one account.
 pub struct TelegramSource {
     account: AccountId,
     api: Arc<Api>,
+    backlog: Duration,
 }
 
 #[derive(Serialize)]
@@ -60,12 +72,18 @@ struct Poller<'a> {
     /// When the last update came.
     heard: Instant,
     told_kinds: bool,
+    /// The age from which on messages are not answered.
+    backlog: Duration,
+    /// Updates may wait that are older than that.
+    catching_up: bool,
+    /// The name of the reading that goes on or comes next; None until the store was asked.
+    reading: Option<String>,
     backoff: Backoff,
 }
 
 impl TelegramSource {
-    pub(super) fn new(account: AccountId, api: Arc<Api>) -> Self {
-        Self { account, api }
+    pub(super) fn new(account: AccountId, api: Arc<Api>, backlog: Duration) -> Self {
+        Self { account, api, backlog }
     }
 
     /// Asks who the bot is until Telegram says it. None where the token is refused.
@@ -99,7 +117,7 @@ impl Source for TelegramSource {
             me = self.introduce() => me,
         };
         let Some(me) = me else { return };
-        let mut poller = Poller::new(&self.account, &self.api, me);
+        let mut poller = Poller::new(&self.account, &self.api, me, self.backlog);
         loop {
             let step = tokio::select! {
                 biased;
@@ -130,7 +148,7 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 }
 
 impl<'a> Poller<'a> {
-    fn new(account: &'a AccountId, api: &'a Api, me: BotAccount) -> Self {
+    fn new(account: &'a AccountId, api: &'a Api, me: BotAccount, backlog: Duration) -> Self {
         Self {
             account,
             api,
@@ -138,6 +156,9 @@ impl<'a> Poller<'a> {
             offset: None,
             heard: Instant::now(),
             told_kinds: false,
+            backlog,
+            catching_up: true,
+            reading: None,
             backoff: Backoff::new(PACE),
         }
     }
@@ -146,13 +167,16 @@ impl<'a> Poller<'a> {
         self.offset = still_good(self.offset, self.heard.elapsed());
         let poll = Poll {
             offset: self.offset,
-            timeout: HOLD.as_secs(),
+            timeout: if self.catching_up { 0 } else { HOLD.as_secs() },
             allowed_updates: (!self.told_kinds).then_some(&decode::KINDS),
         };
         let polled = self.api.call("getUpdates", &poll, HOLD + GRACE).await;
         // After a break nobody knows how long it was (this machine may have slept for weeks): what
         // was not acknowledged comes again, and the inbox knows it.
-        let batch = polled.inspect_err(|_| self.offset = None)?;
+        let batch = polled.inspect_err(|_| {
+            self.offset = None;
+            self.catching_up = true;
+        })?;
         self.told_kinds = true;
         if self.backoff.recovered() {
             info!(account = %self.account, "Telegram answers again");
@@ -167,13 +191,14 @@ impl<'a> Poller<'a> {
         batch: Vec<Box<RawValue>>,
         stop: &mut watch::Receiver<bool>,
     ) {
-        if batch.is_empty() {
+        if batch.is_empty() && !self.catching_up {
             return;
         }
         let envelopes: Vec<_> =
             batch.iter().map(|raw| decode(self.account, &self.me, raw.get())).collect();
         let mut backoff = Backoff::new(PACE);
-        while let Err(error) = intake.accept(envelopes.clone()).await {
+        while let Err(error) = self.store(intake, &envelopes).await {
+            self.catching_up = true;
             if backoff.is_new(&error.to_string()) {
                 error!(
                     account = %self.account, %error,
@@ -187,7 +212,36 @@ impl<'a> Poller<'a> {
                 () = sleep(backoff.next()) => {}
             }
         }
-        self.acknowledge_up_to(&batch).await;
+        if !batch.is_empty() {
+            self.acknowledge_up_to(&batch).await;
+        }
+    }
+
+    /// Stores these. What came while a poll was held is new, whatever the clocks say; of what waited, the
+    /// first batch in which nothing is too old to be answered ends the reading.
+    async fn store(&mut self, intake: &Intake, envelopes: &[Envelope]) -> Result<(), StoreError> {
+        if self.reading.is_none() {
+            let cursors = intake.cursors(self.account).await?;
+            let last = cursors.into_iter().find(|cursor| cursor.chat.as_str() == UPDATES);
+            self.reading = Some(last.map_or(0, |last| last.read_up_to).to_string());
+        }
+        if !self.catching_up {
+            intake.accept(envelopes.to_vec()).await?;
+            return Ok(());
+        }
+        if !envelopes.is_empty() {
+            let reading = self.reading.as_deref().unwrap_or_default();
+            intake.accept_backlog(envelopes.to_vec(), self.backlog, reading).await?;
+        }
+        let now = intake.now();
+        if !envelopes.iter().any(|envelope| is_older(envelope, now - self.backlog)) {
+            let (chat, kind, read_up_to) =
+                (UPDATES.into(), ChatKind::Group, now.timestamp_millis());
+            intake.read_up_to(self.account, &[Cursor { chat, kind, read_up_to }]).await?;
+            self.reading = Some(read_up_to.to_string());
+            self.catching_up = false;
+        }
+        Ok(())
     }
 
     async fn acknowledge_up_to(&mut self, batch: &[Box<RawValue>]) {
@@ -213,6 +267,10 @@ impl<'a> Poller<'a> {
             debug!(account = %self.account, "stopped without acknowledging the last updates");
         }
     }
+}
+
+fn is_older(envelope: &Envelope, oldest: DateTime<Utc>) -> bool {
+    matches!(&envelope.event, Event::Message(inbound) if inbound.sent_at < oldest)
 }
 
 /// The offset after this long without updates: Telegram starts its numbers anew after a week.

@@ -9,12 +9,12 @@ use std::sync::mpsc::{Receiver, channel};
 use atlas_core::ids::AccountId;
 use serde_json::Value;
 
-use super::TelegramAccount;
 use super::api::Api;
+use super::{Settings, TelegramAccount};
 
 pub(super) const TOKEN: &str = "12345:very-secret_TOKEN";
 
-/// What it was asked: the method's name and its parameters.
+/// What it was asked: the method's name and its parameters; of a file the whole path.
 pub(super) type Asked = (String, Value);
 
 pub(super) struct StandIn {
@@ -40,6 +40,9 @@ impl StandIn {
                         assert!(path.starts_with(&format!("/bot{TOKEN}/")), "{path}");
                         method = path.rsplit('/').next().unwrap_or_default().to_owned();
                     }
+                    if let Some(path) = line.strip_prefix("GET ") {
+                        method = path.split(' ').next().unwrap_or_default().to_owned();
+                    }
                     if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
                         length = value.trim().parse().unwrap();
                     }
@@ -47,7 +50,8 @@ impl StandIn {
                 }
                 let mut parameters = vec![0; length];
                 reader.read_exact(&mut parameters).unwrap();
-                let _ = tell.send((method, serde_json::from_slice(&parameters).unwrap()));
+                let _ =
+                    tell.send((method, serde_json::from_slice(&parameters).unwrap_or_default()));
                 if status > 0 {
                     let length = body.len();
                     let head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\n");
@@ -59,7 +63,8 @@ impl StandIn {
     }
 
     pub(super) fn account(&self) -> TelegramAccount {
-        TelegramAccount::new(AccountId("tg".into()), TOKEN.into(), Some(&self.base)).unwrap()
+        let settings = Settings { api_base: Some(self.base.clone()), ..Settings::default() };
+        TelegramAccount::new(AccountId("tg".into()), TOKEN.into(), settings).unwrap()
     }
 
     pub(super) fn api(&self) -> Arc<Api> {

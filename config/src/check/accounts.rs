@@ -1,7 +1,6 @@
 //! The accounts and the routes on them: who answers where, and who may talk.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use atlas_core::audience::SharedMemory;
 use atlas_core::bot::MAIN;
@@ -70,7 +69,8 @@ impl Check<'_> {
         let bot = self.bot(&at("bot"), raw.bot.as_deref(), bots).unwrap_or_else(|| MAIN.into());
         let allow = self.allow(&at("allow"), raw.allow.as_deref(), platform).unwrap_or_default();
         let token = self.secret(&at("token"), raw.token.as_deref());
-        let backlog = self.backlog(name, raw, platform);
+        // Checked as a value; the default is one.
+        let backlog = parse_duration(raw.backlog.as_deref().unwrap_or(BACKLOG)).unwrap_or_default();
         Some(Account {
             platform: raw.platform.as_ref().map(|_| platform)?,
             token: token?,
@@ -79,20 +79,6 @@ impl Check<'_> {
             allow,
             backlog,
         })
-    }
-
-    /// How old a message may be that is still answered after an outage. Telegram keeps a day's
-    /// messages itself, and has no say in it yet.
-    fn backlog(&mut self, name: &str, raw: &RawAccount, platform: AccountPlatform) -> Duration {
-        if raw.backlog.is_some() && platform == AccountPlatform::Telegram {
-            self.fail(
-                &["accounts", name, "backlog"],
-                "this version of Atlas does not know `backlog` of a Telegram account yet".to_owned(),
-                "Take the line out: after an outage, what Telegram kept (a day's messages) is answered.",
-            );
-        }
-        // Checked as a value; the default is one.
-        parse_duration(raw.backlog.as_deref().unwrap_or(BACKLOG)).unwrap_or_default()
     }
 
     pub(super) fn routes(

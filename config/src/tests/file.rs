@@ -505,9 +505,9 @@ fn a_connection_is_made_of_platform_token_address_and_backlog() {
 }
 
 #[test]
-fn the_backlog_of_a_telegram_account_is_telegrams_own() {
-    let errors = account("backlog = \"6h\"\n").errors();
-    assert!(errors[0].contains("`backlog` of a Telegram account"), "{errors:?}");
+fn a_telegram_account_has_a_backlog_too() {
+    let backlog = |rest: &str| account(rest).config().accounts[&"tg".into()].backlog.as_secs();
+    assert_eq!((backlog(""), backlog("backlog = \"90m\"\n")), (6 * 3600, 90 * 60));
 }
 
 #[test]

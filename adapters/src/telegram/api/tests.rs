@@ -4,7 +4,7 @@ use atlas_core::ids::AccountId;
 use serde_json::{Value, json};
 
 use super::super::stand_in::{StandIn, TOKEN};
-use super::super::{CheckError, TelegramAccount};
+use super::super::{CheckError, Settings, TelegramAccount};
 use super::*;
 
 const ME: &str =
@@ -12,7 +12,8 @@ const ME: &str =
 const NO_WEBHOOK: &str = r#"{"ok":true,"result":{"url":"","pending_update_count":0}}"#;
 
 fn account(base: &str, token: &str) -> Result<TelegramAccount, BadAccount> {
-    TelegramAccount::new(AccountId("tg".into()), token.into(), Some(base))
+    let settings = Settings { api_base: Some(base.to_owned()), ..Settings::default() };
+    TelegramAccount::new(AccountId("tg".into()), token.into(), settings)
 }
 
 #[test]

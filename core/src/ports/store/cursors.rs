@@ -5,6 +5,7 @@ use crate::ids::PlatformChat;
 
 /// A chat's history up to a message: all of it was stored, or was there before anybody listened. It
 /// moves forward only, and by no message that merely came in: what was missed lies before those.
+/// An adapter may keep one more of its own, under an id that no chat of its platform has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
     /// The chat.

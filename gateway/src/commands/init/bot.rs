@@ -81,7 +81,9 @@ pub(super) async fn look(
 }
 
 async fn on_telegram(token: &SecretString, api_base: Option<&str>) -> Result<Bot, Refusal> {
-    let account = telegram::TelegramAccount::new("new".into(), token.clone(), api_base);
+    let api_base = api_base.map(str::to_owned);
+    let settings = telegram::Settings { api_base, ..telegram::Settings::default() };
+    let account = telegram::TelegramAccount::new("new".into(), token.clone(), settings);
     let account = account.map_err(|error| match error {
         telegram::BadAccount::Token => Refusal::Token(Failure::new(
             "This is not a Telegram bot token.",
