@@ -21,6 +21,7 @@ pub use deliver::DiscordPlatform;
 pub use source::DiscordSource;
 
 mod api;
+mod attachment;
 mod check;
 mod decode;
 mod deliver;

@@ -8,9 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
+use atlas_core::event::files::Attached;
 use atlas_core::event::{Addressed, ChatKind, CommandLine, Envelope, Event, Inbound, Sender};
 use atlas_core::ids::{AccountId, ChatKey, HolderId, Person, PlatformMessage, PlatformName};
-use atlas_core::ports::{Capabilities, Encoded, Outgoing, Platform, Receipt, Repeat, SendError};
+use atlas_core::ports::{
+    Capabilities, Encoded, FetchError, Fetched, Outgoing, Platform, Receipt, Repeat, SendError,
+};
 use chrono::{DateTime, Utc};
 
 /// The account of every terminal, and the name of the platform.
@@ -70,6 +73,7 @@ impl Terminal {
             sender: Sender { person: Some(owner()), name: "owner".to_owned(), is_bot: false },
             text: text.to_owned(),
             outside: false,
+            files: Vec::new(),
             addressed: if command.is_some() { Addressed::Commanded } else { Addressed::Directly },
             command,
             sent_at: at,
@@ -131,6 +135,11 @@ impl Platform for Terminal {
             Ok(Err(error)) => Err(SendError::Transient(error.to_string())),
             Err(error) => Err(SendError::Unknown(error.to_string())),
         }
+    }
+
+    /// Nothing that is typed comes with a file.
+    async fn fetch(&self, _file: &Attached, _most: usize) -> Result<Fetched, FetchError> {
+        Err(FetchError::Gone)
     }
 
     async fn typing(&self, _chat: &ChatKey) {}

@@ -2,11 +2,13 @@
 //!
 //! Adapters decode into these words; from here on no platform is known.
 
+pub mod files;
 pub mod outside;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use crate::event::files::Attached;
 use crate::ids::{AccountId, ChatKey, Person, PlatformChat, PlatformMessage, PlatformName};
 
 /// One event as it came from a platform: what it means, and the bytes it came in.
@@ -28,6 +30,7 @@ pub struct Envelope {
 /// Everything that can make a gateway act.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "nearly every event is a message")]
 pub enum Event {
     /// Somebody wrote.
     Message(Inbound),
@@ -72,6 +75,10 @@ pub struct Inbound {
     /// adapter says so; who the sender is says nothing about it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
+    /// Documents that came with it, or with what it answers, and that may be text. Those that cannot be
+    /// are named in `text` alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Attached>,
     /// Whether it speaks to the bot.
     pub addressed: Addressed,
     /// A command at its start, without the slash and the bot's name.

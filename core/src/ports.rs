@@ -15,6 +15,9 @@ pub use memory_files::{
 pub use model::{
     Answer, Delta, End, ModelClient, ModelError, ModelInfo, ModelRequest, Tokens, ToolSpec,
 };
-pub use platform::{Capabilities, Encoded, Outgoing, Platform, Receipt, Repeat, SendError, Source};
+pub use platform::{
+    Capabilities, Encoded, FetchError, Fetched, Outgoing, Platform, Receipt, Repeat, SendError,
+    Source,
+};
 pub use presence::Presence;
 pub use store::*;

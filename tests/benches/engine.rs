@@ -171,6 +171,7 @@ fn event(chat: i64, number: i64) -> Envelope {
         sender: Sender { person: Some(person), name: "Ana".into(), is_bot: false },
         text: format!("Message {number}: is the weekly report ready for the review on Friday?"),
         outside: false,
+        files: Vec::new(),
         addressed: Addressed::Directly,
         command: None,
         sent_at: DateTime::UNIX_EPOCH,

@@ -209,6 +209,7 @@ async fn accept(
         sender: Sender { person: None, name: "Ana".into(), is_bot: false },
         text: "Is the weekly report ready?".into(),
         outside: false,
+        files: Vec::new(),
         addressed: Addressed::Directly,
         command: None,
         sent_at: at,

@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 use tokio_rustls::rustls::ServerConfig;
 
 use crate::bell::{Bell, Gate, Told};
+use crate::download::FileFault;
 
+mod files;
 mod gateway;
 mod interactions;
 mod messages;
@@ -133,7 +135,10 @@ impl Discord {
     pub fn start(bell: &Arc<Bell>) -> Self {
         let state = Arc::new(Told::new(State::default(), bell));
         let address = crate::wire::serve(server::routes(&state));
-        state.quietly(|state| state.gateway = format!("ws://{address}"));
+        state.quietly(|state| {
+            state.gateway = format!("ws://{address}");
+            state.files.base = format!("http://{address}");
+        });
         Self { state, address }
     }
 
@@ -209,6 +214,20 @@ impl Discord {
         self.state.change(|state| state.edit(channel, message, None));
     }
 
+    /// A file is there from now on. Returns what a message's `attachments` tell of it.
+    #[must_use]
+    pub fn file(&self, name: &str, media_type: &str, bytes: &[u8]) -> Value {
+        self.state.change(|state| {
+            let id = state.next_id();
+            state.files.keep(id, name, media_type, bytes)
+        })
+    }
+
+    /// A person takes a message back.
+    pub fn unsay(&self, channel: u64, message: u64) {
+        self.state.change(|state| state.unsay(channel, message));
+    }
+
     /// A person gives a slash command. Returns its number.
     pub fn command(&self, channel: u64, user: &User, name: &str, rest: &str) -> u64 {
         self.state.change(|state| state.command(channel, user, name, rest))
@@ -239,6 +258,16 @@ impl Discord {
     /// The next messages on their way out, in order.
     pub fn plan_sends(&self, faults: impl IntoIterator<Item = SendFault>) {
         self.state.change(|state| state.send_faults.extend(faults));
+    }
+
+    /// The next downloads meet these, in order.
+    pub fn plan_downloads(&self, faults: impl IntoIterator<Item = FileFault>) {
+        self.state.change(|state| state.files.faults.extend(faults));
+    }
+
+    /// The addresses of files that were told until now hold no longer.
+    pub fn expire_addresses(&self) {
+        self.state.change(|state| state.files.issue += 1);
     }
 
     /// The next calls whose `METHOD path` holds this text.
@@ -348,6 +377,12 @@ impl Discord {
     #[must_use]
     pub fn typing(&self) -> Vec<Action> {
         self.state.look(|state| state.actions.clone())
+    }
+
+    /// The names of the files whose download was begun, in order.
+    #[must_use]
+    pub fn downloads(&self) -> Vec<String> {
+        self.state.look(|state| state.files.downloads.clone())
     }
 
     /// How often somebody tried to send a message.

@@ -9,6 +9,7 @@
 pub mod bell;
 pub mod contract;
 pub mod discord;
+pub mod download;
 pub mod faults;
 pub mod harness;
 pub mod home;

@@ -6,12 +6,14 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::bell::{Bell, Gate, Told};
+use crate::download::FileFault;
 
+mod files;
 mod html;
 pub mod people;
 mod server;
@@ -142,7 +144,7 @@ impl Telegram {
                 body["message_id"] = json!(state.next_message(chat.id));
             }
             if body.get("date").is_none() {
-                body["date"] = json!(server::now());
+                body["date"] = json!(state.now());
             }
             let number = body["message_id"].as_i64().expect("a message's number");
             state.push(kind, body);
@@ -189,7 +191,28 @@ impl Telegram {
         self.state.change(|state| state.blocked.remove(&chat));
     }
 
+    /// A file is there from now on. Returns the `document` of a message that it comes with.
+    #[must_use]
+    pub fn file(&self, name: &str, media_type: &str, bytes: &[u8]) -> Value {
+        self.state.change(|state| state.file(name, media_type, bytes))
+    }
+
+    /// Every file is gone.
+    pub fn lose_files(&self) {
+        self.state.change(|state| state.files.clear());
+    }
+
+    /// Telegram's clock goes on by so much.
+    pub fn turn_clock(&self, by: Duration) {
+        self.state.change(|state| state.ahead += by);
+    }
+
     // What goes wrong.
+
+    /// The next downloads meet these, in order.
+    pub fn plan_downloads(&self, faults: impl IntoIterator<Item = FileFault>) {
+        self.state.change(|state| state.file_faults.extend(faults));
+    }
 
     /// The next sends meet these, in order.
     pub fn plan_sends(&self, faults: impl IntoIterator<Item = SendFault>) {
@@ -254,6 +277,12 @@ impl Telegram {
     #[must_use]
     pub fn polls(&self) -> Vec<Option<i64>> {
         self.state.look(|state| state.polls.clone())
+    }
+
+    /// The names of the files whose download was begun, in order.
+    #[must_use]
+    pub fn downloads(&self) -> Vec<String> {
+        self.state.look(|state| state.downloads.clone())
     }
 
     /// Updates that were not confirmed yet.

@@ -1,5 +1,7 @@
 //! What went wrong elsewhere, each as the whole kind of fault. The numbers are the cases'.
 
+use std::time::Duration;
+
 use atlas_tests::bell::CEILING;
 use atlas_tests::faults::{KILL, LATER};
 use atlas_tests::harness::OWNER;
@@ -132,6 +134,7 @@ fn case_24_nothing_older_than_a_day_is_sent_again() {
     scene.start_with(&[(KILL, "send:before:1")]);
     scene.dm("first");
     scene.crashed("send:before:1");
+    scene.telegram.turn_clock(Duration::from_secs(90_000));
     scene.start_with(&[(LATER, "90000")]);
     scene.dm("second");
     scene.answered("two");

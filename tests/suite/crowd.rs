@@ -130,6 +130,7 @@ fn event(chat: i64) -> Envelope {
         sender: Sender { person: Some(person), name: "Ana".into(), is_bot: false },
         text: "hello".into(),
         outside: false,
+        files: Vec::new(),
         addressed: Addressed::Directly,
         command: None,
         sent_at: DateTime::UNIX_EPOCH,

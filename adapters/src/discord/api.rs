@@ -3,6 +3,7 @@
 
 use std::error::Error;
 
+use reqwest12::redirect::Policy;
 use reqwest12::{Client, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serenity::http::{Http, HttpBuilder, Request};
@@ -11,10 +12,17 @@ use tracing::subscriber::NoSubscriber;
 
 use super::BadAccount;
 
+/// Where Discord keeps files.
+const FILES: [&str; 2] = ["cdn.discordapp.com", "media.discordapp.net"];
+
 /// The interface for one token.
 pub(super) struct Api {
     http: Http,
     client: Client,
+    /// For files: followed nowhere else.
+    files: Client,
+    /// Another server of the same interface, which may keep files too.
+    base: Option<Url>,
     token: SecretString,
 }
 
@@ -31,18 +39,33 @@ impl Api {
         }
         let client = match client {
             Some(client) => client,
-            None => own_client(api_base)?,
+            None => own_client(api_base, Policy::default())?,
         };
         let mut builder = HttpBuilder::new(token.expose_secret()).client(client.clone());
+        let base = match api_base {
+            Some(base) => Some(read_base(base)?),
+            None => None,
+        };
         if let Some(base) = api_base {
-            let bad_base = || BadAccount::Base(base.to_owned());
-            let url = Url::parse(base).map_err(|_| bad_base())?;
-            if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
-                return Err(bad_base());
-            }
             builder = builder.proxy(base).ratelimiter_disabled(true);
         }
-        Ok(Self { http: builder.build(), client, token })
+        let files = own_client(api_base, Policy::none())?;
+        Ok(Self { http: builder.build(), client, files, base, token })
+    }
+
+    /// Asks for a file, without saying who asks. None where it is not where Discord keeps files.
+    pub(super) async fn file(&self, address: &str) -> Option<reqwest12::Result<Response>> {
+        let address = Url::parse(address).ok().filter(|address| self.keeps_files(address))?;
+        Some(self.files.get(address).send().await)
+    }
+
+    /// Payloads hold addresses that people may have a hand in: nothing of this machine or its network is
+    /// fetched by one.
+    fn keeps_files(&self, address: &Url) -> bool {
+        let discord = address.scheme() == "https"
+            && address.port().is_none()
+            && address.host_str().is_some_and(|host| FILES.contains(&host));
+        discord || self.base.as_ref().is_some_and(|base| base.origin() == address.origin())
     }
 
     /// The answer to `request`, whatever its status, in the order and at the pace that Discord's limits
@@ -71,8 +94,16 @@ impl Api {
     }
 }
 
-fn own_client(api_base: Option<&str>) -> Result<Client, BadAccount> {
+fn read_base(base: &str) -> Result<Url, BadAccount> {
+    let bad_base = || BadAccount::Base(base.to_owned());
+    let url = Url::parse(base).map_err(|_| bad_base())?;
+    let usable = matches!(url.scheme(), "http" | "https") && url.host_str().is_some();
+    if usable { Ok(url) } else { Err(bad_base()) }
+}
+
+fn own_client(api_base: Option<&str>, redirects: Policy) -> Result<Client, BadAccount> {
     let mut client = Client::builder()
+        .redirect(redirects)
         .connect_timeout(std::time::Duration::from_secs(10))
         .timeout(std::time::Duration::from_secs(30))
         .tcp_nodelay(true);
@@ -93,4 +124,31 @@ pub(super) fn cause(error: &dyn Error) -> String {
         inner = next;
     }
     inner.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_fetched_from_where_discord_keeps_them_and_from_nowhere_else() {
+        let api = |base| Api::new("a.b.c".into(), base, None).unwrap();
+        let keeps = |api: &Api, url: &str| api.keeps_files(&Url::parse(url).unwrap());
+        let (discord, other) = (api(None), api(Some("http://127.0.0.1:7/x")));
+        for (url, by_discord, by_other) in [
+            ("https://cdn.discordapp.com/attachments/1/2/a.txt?ex=1", true, true),
+            ("https://media.discordapp.net/a", true, true),
+            ("http://cdn.discordapp.com/a", false, false),
+            ("https://cdn.discordapp.com:8443/a", false, false),
+            ("https://cdn.discordapp.com.example.org/a", false, false),
+            ("https://user@example.org/cdn.discordapp.com", false, false),
+            ("http://169.254.169.254/latest", false, false),
+            ("http://127.0.0.1:7/attachments/a", false, true),
+            ("http://127.0.0.1:8/attachments/a", false, false),
+            ("https://127.0.0.1:7/attachments/a", false, false),
+            ("file:///etc/passwd", false, false),
+        ] {
+            assert_eq!((keeps(&discord, url), keeps(&other, url)), (by_discord, by_other), "{url}");
+        }
+    }
 }

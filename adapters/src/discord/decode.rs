@@ -5,7 +5,7 @@
 //! know costs only itself, never the text beside it. What still cannot be read is an
 //! [`Event::Unreadable`] with its bytes kept.
 
-use atlas_core::event::outside::with_answered;
+use atlas_core::event::outside::Said;
 use atlas_core::event::{ChatKind, Envelope, Event, Inbound, Sender};
 use atlas_core::ids::{AccountId, Person, PersonId, PlatformChat, PlatformMessage, PlatformName};
 use serde::Deserialize;
@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use serenity::model::id::{ChannelId, MessageId, UserId};
 use sha2::{Digest, Sha256};
 
+use super::attachment::snapshots;
 use super::{PLATFORM, place};
 
 mod address;
@@ -220,16 +221,14 @@ impl Message {
 
     fn event(&self, me: &Me, place: &Where) -> Event {
         match content::read(self, me, place) {
-            content::Content::Said { text, outside } => {
-                Event::Message(self.inbound(me, place, text, outside))
-            }
+            content::Content::Said(said) => Event::Message(self.inbound(me, place, said)),
             content::Content::Service(kind) => Event::Nothing { kind },
         }
     }
 
-    fn inbound(&self, me: &Me, place: &Where, said: String, outside: bool) -> Inbound {
+    fn inbound(&self, me: &Me, place: &Where, said: Said) -> Inbound {
         let (addressed, command) = address::read(self, me, place);
-        let (text, outside) = with_answered(reply::read(self, me), addressed, (said, outside));
+        let Said { text, outside, files } = said.answering(reply::read(self, me), addressed);
         Inbound {
             lineage: place.chats(),
             kind: place.kind(),
@@ -239,6 +238,7 @@ impl Message {
             sender: self.sender(),
             text,
             outside,
+            files,
             addressed,
             command,
             sent_at: place::made_at(self.id.get()),
@@ -258,6 +258,6 @@ impl Message {
 
     /// What others said cannot be a command or speak to the bot.
     fn is_forwarded(&self) -> bool {
-        content::snapshots(&self.rest).next().is_some()
+        snapshots(&self.rest).next().is_some()
     }
 }

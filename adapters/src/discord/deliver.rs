@@ -9,8 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use atlas_core::event::files::Attached;
 use atlas_core::ids::{AccountId, ChatKey, DeliveryId, PlatformMessage, PlatformName};
-use atlas_core::ports::{Capabilities, Encoded, Outgoing, Platform, Receipt, Repeat, SendError};
+use atlas_core::ports::{
+    Capabilities, Encoded, FetchError, Fetched, Outgoing, Platform, Receipt, Repeat, SendError,
+};
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use serenity::model::id::ChannelId;
@@ -27,6 +30,7 @@ use look::Ours;
 use refused::{is_over, may_be_cured, send_error};
 
 mod calls;
+mod fetch;
 mod look;
 mod refused;
 
@@ -236,6 +240,10 @@ impl Platform for DiscordPlatform {
             }
         }
         self.to_chat(&sending, repeat).await.map_err(send_error)
+    }
+
+    async fn fetch(&self, file: &Attached, most: usize) -> Result<Fetched, FetchError> {
+        fetch::fetch(&self.api, file, most).await
     }
 
     async fn typing(&self, chat: &ChatKey) {

@@ -171,6 +171,33 @@ impl Api {
         self.read(status, &String::from_utf8_lossy(&body))
     }
 
+    /// The first `most` bytes of the file at this path of [`Api::call`]'s `getFile`, and whether those are
+    /// all. It comes without the Bot API's envelope, refusals with it.
+    pub(super) async fn file(&self, path: &str, most: usize) -> Result<(Vec<u8>, bool), CallError> {
+        let no_address = || CallError::Unreachable("the file has no address".to_owned());
+        let mut address = Url::parse(&self.base).map_err(|_| no_address())?;
+        let token = format!("bot{}", self.token.expose_secret());
+        // Each segment is encoded, and those that would climb are left out.
+        let segments = ["file", &token].into_iter().chain(path.split('/'));
+        address.path_segments_mut().map_err(|()| no_address())?.pop_if_empty().extend(segments);
+        let asked = self.client.get(address).timeout(ANSWER).send();
+        let mut answer = asked.await.map_err(|error| self.lost(error))?;
+        let status = answer.status();
+        if !status.is_success() {
+            let refusal = Refusal { code: status.as_u16(), ..Refusal::default() };
+            return Err(CallError::Refused(refusal));
+        }
+        let mut bytes = Vec::new();
+        while let Some(more) = answer.chunk().await.map_err(|error| self.lost(error))? {
+            let left = most - bytes.len();
+            bytes.extend_from_slice(more.get(..left).unwrap_or(&more));
+            if more.len() > left {
+                return Ok((bytes, false));
+            }
+        }
+        Ok((bytes, true))
+    }
+
     fn read<T: DeserializeOwned>(&self, status: u16, body: &str) -> Result<T, CallError> {
         let garbled = |why: String| CallError::Garbled { status, why };
         let answer: Answer<T> = serde_json::from_str(body).map_err(|error| {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use atlas_core::event::outside::with_answered;
+use atlas_core::event::outside::Said;
 use atlas_core::event::{Addressed, ChatKind, Envelope, Event, Inbound, Sender};
 use atlas_core::ids::{AccountId, Person, PersonId, PlatformChat, PlatformMessage, PlatformName};
 use chrono::{DateTime, Utc};
@@ -140,19 +140,17 @@ impl Message {
             return Event::Unreadable { why: "the message's date is no date".to_owned() };
         };
         match content::read(self) {
-            content::Content::Said { text, outside } => {
-                Event::Message(self.inbound(me, (text, outside), sent_at))
-            }
+            content::Content::Said(said) => Event::Message(self.inbound(me, said, sent_at)),
             content::Content::Service(kind) => Event::Nothing { kind },
             content::Content::Unknown(why) => Event::Unreadable { why },
         }
     }
 
-    fn inbound(&self, me: &BotAccount, said: (String, bool), sent_at: DateTime<Utc>) -> Inbound {
+    fn inbound(&self, me: &BotAccount, said: Said, sent_at: DateTime<Utc>) -> Inbound {
         let kind = if self.chat.is_private() { ChatKind::Direct } else { ChatKind::Group };
         let (addressed, command) = address::read(self, me);
         let addressed = if kind == ChatKind::Direct { Addressed::Directly } else { addressed };
-        let (text, outside) = with_answered(reply::read(self, me), addressed, said);
+        let Said { text, outside, files } = said.answering(reply::read(self, me), addressed);
         Inbound {
             lineage: self.lineage(),
             kind,
@@ -162,6 +160,7 @@ impl Message {
             sender: self.sender(),
             text,
             outside,
+            files,
             addressed,
             command,
             sent_at,

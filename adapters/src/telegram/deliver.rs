@@ -5,8 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use atlas_core::event::files::Attached;
 use atlas_core::ids::{AccountId, ChatKey, DeliveryId, PlatformMessage, PlatformName};
-use atlas_core::ports::{Capabilities, Encoded, Outgoing, Platform, Receipt, Repeat, SendError};
+use atlas_core::ports::{
+    Capabilities, Encoded, FetchError, Fetched, Outgoing, Platform, Receipt, Repeat, SendError,
+};
 use serde::Deserialize;
 use teloxide::payloads::{SendChatAction, SendChatActionSetters, SendMessage, SendMessageSetters};
 use teloxide::types::{ChatAction, ChatId, MessageId, ParseMode, ThreadId};
@@ -19,6 +22,7 @@ use super::place::Place;
 use crate::markdown::REPEAT_MARK;
 use refused::{Cure, cure};
 
+mod fetch;
 mod refused;
 
 /// Typing that takes longer to be shown is over.
@@ -161,6 +165,10 @@ impl Platform for TelegramPlatform {
         let again = refused && !matches!(result, Err(SendError::Rejected(_)));
         self.remember(key, again);
         result
+    }
+
+    async fn fetch(&self, file: &Attached, most: usize) -> Result<Fetched, FetchError> {
+        fetch::fetch(&self.api, file, most).await
     }
 
     async fn typing(&self, chat: &ChatKey) {

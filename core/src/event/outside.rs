@@ -2,9 +2,14 @@
 //! one line, in square brackets that nothing within can close.
 
 use super::Addressed;
+use super::files::Attached;
 
 /// Characters of an answered message that are carried along.
 const MOST: usize = 1_000;
+
+/// Characters of an answered message of the bot's own: enough to know it by, since it stands in the
+/// conversation already, or did.
+const MOST_OF_OWN: usize = 200;
 
 /// Characters of the name of whoever wrote it.
 const MOST_OF_A_NAME: usize = 64;
@@ -16,29 +21,60 @@ pub struct Answered {
     line: String,
     /// Somebody else than the sender of the message, and than the bot, wrote the words.
     outside: bool,
+    /// The files that came with them.
+    files: Vec<Attached>,
 }
 
 impl Answered {
     /// These words of this person's. None where there are none.
     #[must_use]
     pub fn new(whom: &str, said: &str, outside: bool) -> Option<Self> {
-        let (whom, said) = (line_of(whom, MOST_OF_A_NAME), line_of(said, MOST));
+        Self::up_to(MOST, whom, said, outside)
+    }
+
+    /// These words of the bot's own.
+    #[must_use]
+    pub fn own(said: &str) -> Option<Self> {
+        Self::up_to(MOST_OF_OWN, "you", said, false)
+    }
+
+    fn up_to(most: usize, whom: &str, said: &str, outside: bool) -> Option<Self> {
+        let (whom, said) = (line_of(whom, MOST_OF_A_NAME), line_of(said, most));
         let whom = if whom.is_empty() { "somebody" } else { &whom };
-        (!said.is_empty()).then(|| Self { line: format!("[in reply to {whom}: {said}]"), outside })
+        let line = format!("[in reply to {whom}: {said}]");
+        (!said.is_empty()).then_some(Self { line, outside, files: Vec::new() })
+    }
+
+    /// With the files that came with them, which are outside text whoever sent them.
+    #[must_use]
+    pub fn with_files(self, files: impl IntoIterator<Item = Attached>) -> Self {
+        let files: Vec<Attached> = files.into_iter().collect();
+        Self { outside: self.outside || !files.is_empty(), files, ..self }
     }
 }
 
-/// What a message says, with what it answers in front of it, and whether it holds outside words. A line
-/// said nearby goes without: the lines around it say what it answers.
-#[must_use]
-pub fn with_answered(
-    answered: Option<Answered>,
-    addressed: Addressed,
-    (said, outside): (String, bool),
-) -> (String, bool) {
-    match answered.filter(|_| addressed != Addressed::No) {
-        Some(answered) => (format!("{}\n{said}", answered.line), outside || answered.outside),
-        None => (said, outside),
+/// What a message holds, as an adapter read it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Its text.
+    pub text: String,
+    /// It holds words that its sender did not write.
+    pub outside: bool,
+    /// What may be text of the documents that came with it.
+    pub files: Vec<Attached>,
+}
+
+impl Said {
+    /// With what it answers in front of it, and the files of that. A line said nearby goes without: the
+    /// lines around it say what it answers.
+    #[must_use]
+    pub fn answering(self, answered: Option<Answered>, addressed: Addressed) -> Self {
+        let Some(answered) = answered.filter(|_| addressed != Addressed::No) else { return self };
+        Self {
+            text: format!("{}\n{}", answered.line, self.text),
+            outside: self.outside || answered.outside,
+            files: answered.files.into_iter().chain(self.files).collect(),
+        }
     }
 }
 
@@ -66,21 +102,42 @@ pub fn size(bytes: u64) -> String {
 mod tests {
     use super::*;
 
+    fn said(text: &str) -> Said {
+        Said { text: text.to_owned(), ..Said::default() }
+    }
+
+    fn file(handle: &str) -> Attached {
+        Attached { name: "a.txt".into(), size: None, media_type: None, handle: handle.into() }
+    }
+
     #[test]
     fn nothing_within_closes_its_bracket_or_leaves_its_line() {
-        let answered = Answered::new("B]o\n", "the [words]\nand more", true).unwrap();
-        let said = with_answered(Some(answered), Addressed::Replied, ("why?".to_owned(), false));
-        assert_eq!(said, ("[in reply to B o: the words and more]\nwhy?".to_owned(), true));
+        let answered = Answered::new("B]o\n", "the [words]\nand more", true);
+        let said = said("why?").answering(answered, Addressed::Replied);
+        let text = "[in reply to B o: the words and more]\nwhy?".to_owned();
+        assert_eq!(said, Said { text, outside: true, files: Vec::new() });
         assert_eq!(Answered::new("Bo", " \n[]", true), None);
         let nobody = Answered::new("\u{7}", &"x".repeat(1_001), false).unwrap();
         assert_eq!(nobody.line, format!("[in reply to somebody: {}…]", "x".repeat(1_000)));
+        let own = Answered::own(&"x".repeat(201)).unwrap();
+        assert_eq!(own.line, format!("[in reply to you: {}…]", "x".repeat(200)));
+        assert!(!own.outside);
+    }
+
+    #[test]
+    fn the_files_of_what_is_answered_come_first_and_are_outside_text() {
+        let answered = Answered::new("Bo", "[file a.txt]", false);
+        let answered = answered.map(|answered| answered.with_files([file("1")]));
+        let own = Said { files: vec![file("2")], ..said("why?") };
+        let whole = own.answering(answered, Addressed::Directly);
+        assert_eq!(whole.files, [file("1"), file("2")]);
+        assert!(whole.outside);
     }
 
     #[test]
     fn a_line_said_nearby_goes_without() {
-        let answered = Answered::new("Bo", "words", true);
-        let said = with_answered(answered, Addressed::No, ("why?".to_owned(), false));
-        assert_eq!(said, ("why?".to_owned(), false));
+        let answered = Answered::new("Bo", "words", true).map(|it| it.with_files([file("1")]));
+        assert_eq!(said("why?").answering(answered, Addressed::No), said("why?"));
     }
 
     #[test]

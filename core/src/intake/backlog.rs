@@ -132,6 +132,7 @@ mod tests {
             sender: Sender { person: Some(by.clone()), name: "Bo".to_owned(), is_bot: false },
             text: "hello".to_owned(),
             outside: false,
+            files: Vec::new(),
             addressed: Addressed::Directly,
             command: None,
             sent_at,

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use thiserror::Error;
 
+use crate::event::files::Attached;
 use crate::ids::{AccountId, ChatKey, DeliveryId, PlatformMessage, PlatformName};
 use crate::intake::Intake;
 use crate::ports::DeliveryKind;
@@ -79,6 +80,29 @@ pub enum SendError {
     Moved(crate::ids::PlatformChat),
 }
 
+/// The beginning of an attached file, or all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// The bytes, no more than were asked for.
+    pub bytes: Vec<u8>,
+    /// There are no more of them.
+    pub whole: bool,
+}
+
+/// Why an attached file was not fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum FetchError {
+    /// The platform has it no more.
+    #[error("the platform does not have it any more")]
+    Gone,
+    /// The platform gives it to no bot. Says why, in words for a person.
+    #[error("{0}")]
+    Refused(String),
+    /// It may come at the next try. Says why, for the log.
+    #[error("it could not be fetched: {0}")]
+    Transient(String),
+}
+
 /// One account of a platform.
 #[async_trait]
 pub trait Platform: Send + Sync + 'static {
@@ -107,6 +131,13 @@ pub trait Platform: Send + Sync + 'static {
         index: usize,
         repeat: Option<Repeat>,
     ) -> Result<Receipt, SendError>;
+
+    /// Fetches the first `most` bytes of a file that came with one of this account's messages.
+    ///
+    /// # Errors
+    ///
+    /// See [`FetchError`]. It never holds a token, or an address with one in it.
+    async fn fetch(&self, file: &Attached, most: usize) -> Result<Fetched, FetchError>;
 
     /// Shows that the bot is typing, for a few seconds. Its failure is nobody's concern.
     async fn typing(&self, chat: &ChatKey);

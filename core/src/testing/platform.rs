@@ -3,8 +3,11 @@
 use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::event::files::Attached;
 use crate::ids::{AccountId, ChatKey, PlatformMessage, PlatformName};
-use crate::ports::{Capabilities, Encoded, Outgoing, Platform, Receipt, Repeat, SendError};
+use crate::ports::{
+    Capabilities, Encoded, FetchError, Fetched, Outgoing, Platform, Receipt, Repeat, SendError,
+};
 
 /// Takes every message, and hands it to whoever listens.
 #[derive(Debug)]
@@ -49,6 +52,10 @@ impl Platform for RecordingPlatform {
     ) -> Result<Receipt, SendError> {
         let _ = self.sent.send(message.clone());
         Ok(Receipt { message: PlatformMessage(message.id.to_string()) })
+    }
+
+    async fn fetch(&self, _: &Attached, _: usize) -> Result<Fetched, FetchError> {
+        Err(FetchError::Gone)
     }
 
     async fn typing(&self, _: &ChatKey) {}

@@ -7,9 +7,11 @@ use chrono_tz::Tz;
 
 use crate::access::{Standing, harmless_name};
 use crate::event::Inbound;
-use crate::ids::{ChatKey, InboxId};
+use crate::event::files::Attached;
+use crate::ids::{AccountId, ChatKey, InboxId};
 use crate::message::Part;
 use crate::ports::{Pending, PendingWhat};
+use crate::turn::files::Wanted;
 
 /// Messages of one batch. What is over it joins later.
 const MOST_MESSAGES: usize = 50;
@@ -32,6 +34,8 @@ pub(super) struct Batch {
     pub(super) taken: Vec<InboxId>,
     /// What the model is told: notes, lines said nearby, messages.
     pub(super) parts: Vec<Part>,
+    /// The files of the messages among them, which are still to be read.
+    pub(super) files: Vec<Wanted>,
 }
 
 /// The batch that opens a turn (`joins` is None), or that joins a turn of this standing. None where
@@ -44,16 +48,37 @@ pub(super) fn batch(pending: &[Pending], joins: Option<Standing>, zone: Tz) -> O
     // What was said nearby up to the last message is its context; what comes later is for the next.
     let until = pending.iter().position(|row| row.inbox == last.inbox).unwrap_or(pending.len());
     let before = &pending[..=until.min(pending.len().saturating_sub(1))];
-    let mut batch = Batch { standing, taken: Vec::new(), parts: Vec::new() };
+    let mut batch = Batch { standing, taken: Vec::new(), parts: Vec::new(), files: Vec::new() };
     take_notes(pending, &mut batch);
     take_lines(before, &mut batch);
     for row in mine {
         if let PendingWhat::Said { place, standing, inbound } = &row.what {
+            let (part, account) = (batch.parts.len(), &place.account);
+            let wanted =
+                |file: &Attached| Wanted { part, account: account.clone(), file: file.clone() };
+            batch.files.extend(inbound.files.iter().map(wanted));
             batch.taken.push(row.inbox);
             batch.parts.push(said(row.inbox, place, *standing, inbound, zone));
         }
     }
     Some(batch)
+}
+
+/// What of this can be taken by a process that serves these accounts alone: nobody else can fetch the
+/// files of a message. What was said after it in its place waits with it, so that the order stays.
+pub(super) fn within_reach(
+    mut pending: Vec<Pending>,
+    serves: impl Fn(&AccountId) -> bool,
+) -> Vec<Pending> {
+    let mut left: Vec<ChatKey> = Vec::new();
+    pending.retain(|row| {
+        let PendingWhat::Said { place, inbound, .. } = &row.what else { return true };
+        if !left.contains(place) && !inbound.files.is_empty() && !serves(&place.account) {
+            left.push(place.clone());
+        }
+        !left.contains(place)
+    });
+    pending
 }
 
 fn said_by(row: &Pending) -> Option<Standing> {
@@ -160,6 +185,7 @@ mod tests {
             sender: Sender { person: None, name: name.into(), is_bot: false },
             text: text.into(),
             outside: false,
+            files: Vec::new(),
             addressed: Addressed::Directly,
             command: None,
             sent_at: DateTime::UNIX_EPOCH,
@@ -207,6 +233,33 @@ mod tests {
         assert_eq!(opens.taken, [InboxId(1), InboxId(3)]);
         let joins = batch(&pending, Some(Standing::Owner), Tz::UTC).expect("there is work");
         assert_eq!(joins.taken, [InboxId(2)]);
+    }
+
+    #[test]
+    fn whoever_cannot_fetch_a_file_leaves_its_message_and_what_was_said_behind_it() {
+        let file =
+            Attached { name: "a.txt".into(), size: None, media_type: None, handle: "1".into() };
+        let with_file = |inbox| {
+            let inbound = Inbound { files: vec![file.clone()], ..inbound("Ana", "read this") };
+            let what = PendingWhat::Said { place: place(), standing: Standing::Owner, inbound };
+            row(inbox, what)
+        };
+        let at = |inbox, chat: &str| {
+            let place = ChatKey { account: "terminal".into(), chat: chat.into() };
+            let (standing, inbound) = (Standing::Owner, inbound("Ana", "here"));
+            row(inbox, PendingWhat::Said { place, standing, inbound })
+        };
+        let owner = Standing::Owner;
+        let all = [says(1, owner, "a"), with_file(2), at(3, "x"), says(4, owner, "b")];
+        let taken = |serves: &str| {
+            let within = within_reach(all.to_vec(), |account| account.as_str() == serves);
+            within.iter().map(|row| row.inbox.0).collect::<Vec<_>>()
+        };
+        assert_eq!(taken("terminal"), [1, 3]);
+        assert_eq!(taken("tg"), [1, 2, 3, 4]);
+        let opens = batch(&all, None, Tz::UTC).unwrap();
+        let wanted: Vec<_> = opens.files.iter().map(|file| file.part).collect();
+        assert_eq!(wanted, [1]);
     }
 
     #[test]

@@ -12,9 +12,9 @@ use crate::audience::SharedMemory;
 use crate::bot::Bot;
 use crate::conversation::compaction::{self, Keep};
 use crate::conversation::kept::{joined, known};
-use crate::engine::Engine;
+use crate::engine::{Engine, Serves};
 use crate::home::Home;
-use crate::ids::{ChatKey, DeliveryId, InboxId, Seq};
+use crate::ids::{ChatKey, ConversationId, DeliveryId, InboxId, Seq};
 use crate::instructions::instructions;
 use crate::memory::documents::{Shown, documents};
 use crate::message::{Body, Part};
@@ -22,7 +22,7 @@ use crate::ports::{
     Claim, Cut, DeliveryKind, FileError, Loaded, ModelClient, NewDelivery, NewTurn, OpenTurn,
     Pending, PendingWhat, StepCommit, StoreError, TurnEnd, TurnNotes, Usage,
 };
-use crate::turn::batch::{Batch, batch};
+use crate::turn::batch::{Batch, batch, within_reach};
 use crate::turn::{Step, Turn, next};
 
 /// What came of looking for a turn.
@@ -82,7 +82,7 @@ pub(crate) async fn turn(
 ) -> Result<Outcome, StoreError> {
     let home = engine.home();
     let (store, id) = (&engine.store, claim.conversation);
-    let waiting = if again { Some(store.pending(id).await?) } else { None };
+    let waiting = if again { Some(waiting_for(engine, id).await?) } else { None };
     if waiting.as_ref().is_some_and(|waiting| opening(engine, waiting, &home).is_none()) {
         return Ok(Outcome::Nothing);
     }
@@ -91,7 +91,7 @@ pub(crate) async fn turn(
     let (loaded, pending) = match waiting {
         Some(pending) => (load.await?, pending),
         // Side by side: what is stored between the two looks rings for another one.
-        None => tokio::try_join!(load, store.pending(id))?,
+        None => tokio::try_join!(load, waiting_for(engine, id))?,
     };
     let loaded = joined(kept, loaded);
     let resumed = loaded.turn.is_some();
@@ -128,12 +128,24 @@ pub(crate) async fn turn(
         keep,
         more,
     };
-    if let Some(batch) = opens {
-        driver.open(batch, &pending).await?;
+    if let Some(batch) = opens
+        && !driver.open(batch, &pending).await?
+    {
+        return Ok(Outcome::Stopping);
     }
     let outcome = driver.finish().await?;
     engine.kept.keep(id, driver.loaded.messages);
     Ok(outcome)
+}
+
+/// What waits for a turn and can be taken by this process. A gateway serves every account that there is;
+/// a terminal leaves to it what comes with files.
+async fn waiting_for(engine: &Engine, id: ConversationId) -> Result<Vec<Pending>, StoreError> {
+    let pending = engine.store.pending(id).await?;
+    if engine.serves == Serves::Home {
+        return Ok(pending);
+    }
+    Ok(within_reach(pending, |account| engine.platforms.contains_key(account)))
 }
 
 /// The batch that opens a turn, if one of what waits is this process's to begin. What others have
@@ -146,8 +158,11 @@ fn opening(engine: &Engine, pending: &[Pending], home: &Home) -> Option<Batch> {
 }
 
 impl Driver<'_> {
-    /// Opens a turn with this batch.
-    async fn open(&mut self, batch: Batch, pending: &[Pending]) -> Result<(), StoreError> {
+    /// Opens a turn with this batch. False where the process stops before.
+    async fn open(&mut self, mut batch: Batch, pending: &[Pending]) -> Result<bool, StoreError> {
+        if !self.read_files(&mut batch).await? {
+            return Ok(false);
+        }
         let memory = self.memory_of(pending);
         if compaction::size(&self.loaded, &self.system) > self.limit() {
             let places = places_of(&batch.parts);
@@ -169,7 +184,7 @@ impl Driver<'_> {
         // What was stopped before anybody took it up opens a turn that ends at once.
         self.loaded.stop_requested = opened.stop_requested;
         self.engine.bells.typing.notify_one();
-        Ok(())
+        Ok(true)
     }
 
     /// Does step after step until the turn is over.
@@ -239,11 +254,15 @@ impl Driver<'_> {
     pub(super) async fn join(&mut self) -> Result<(), StoreError> {
         let Some(open) = &self.loaded.turn else { return Ok(()) };
         let (standing, mut notes) = (open.standing, open.notes.clone());
-        let pending = self.engine.store.pending(self.claim.conversation).await?;
+        let pending = waiting_for(self.engine, self.claim.conversation).await?;
         let batch = batch(&pending, Some(standing), self.home.zone);
         let taken = batch.as_ref().map_or(0, |batch| batch.taken.len());
         self.more = taken < pending.len();
-        let Some(batch) = batch else { return Ok(()) };
+        let Some(mut batch) = batch else { return Ok(()) };
+        if !self.read_files(&mut batch).await? {
+            self.more = true;
+            return Ok(());
+        }
         let (body, places, outside) = self.said(batch.parts, notes.memory).await?;
         for place in places {
             if !notes.places.contains(&place) {

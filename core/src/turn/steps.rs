@@ -23,7 +23,7 @@ use crate::turn::{MAX_MINUTES, MAX_STEPS, Why, of_turn, unanswered};
 const LAST_MOMENT: Duration = Duration::from_millis(700);
 
 /// What ended a wait.
-enum Waited<T> {
+pub(super) enum Waited<T> {
     /// What was waited for.
     Done(T),
     /// Somebody asked the turn to stop.
@@ -77,7 +77,7 @@ impl Driver<'_> {
     }
 
     /// Waits for something, and at every ring looks whether the turn is to stop.
-    async fn unless_stopped<F: Future>(
+    pub(super) async fn unless_stopped<F: Future>(
         &mut self,
         work: F,
     ) -> Result<Waited<F::Output>, StoreError> {

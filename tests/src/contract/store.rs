@@ -183,6 +183,7 @@ pub fn inbound(place: &str, order: i64) -> Inbound {
         sender: Sender { person: Some(owner()), name: "Ada".to_owned(), is_bot: false },
         text: format!("message {order}"),
         outside: false,
+        files: Vec::new(),
         addressed: Addressed::Directly,
         command: None,
         sent_at: second(order),

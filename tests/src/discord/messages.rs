@@ -240,6 +240,7 @@ pub(super) fn history(state: &State, id: &str, call: &Call) -> Result<Value, Ref
         }
     };
     page.reverse();
+    page.iter_mut().for_each(|message| state.files.sign(message));
     for message in page.iter_mut().filter_map(Value::as_object_mut) {
         message.remove("nonce");
     }

@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 
 use super::people::{Channel, User};
 use super::world::State;
-use super::{APPLICATION_ID, Action, BOT_ID, CallFault, TOKEN, gateway, interactions, messages};
+use super::{
+    APPLICATION_ID, Action, BOT_ID, CallFault, TOKEN, files, gateway, interactions, messages,
+};
 use crate::bell::Told;
 use crate::wire::Cut;
 
@@ -49,6 +51,9 @@ async fn answer(state: &Arc<Told<State>>, cut: Cut, request: Request) -> Respons
     }
     if request.headers().contains_key(header::UPGRADE) {
         return upgrade(state, request).await;
+    }
+    if request.uri().path().starts_with(files::FILES) {
+        return files::give(state, &request);
     }
     let known = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok())
         == Some(&format!("Bot {TOKEN}"));
@@ -242,7 +247,9 @@ fn plain(state: &mut State, path: &[&str], call: &Call) -> Result<Value, Refusal
         ("GET", ["channels", id, "messages", message]) => {
             let (channel, message) = (channel(state, id)?.id, message.parse().unwrap_or_default());
             let found = state.message(channel, message).cloned();
-            found.ok_or_else(|| unknown("Message", 10_008))
+            let mut found = found.ok_or_else(|| unknown("Message", 10_008))?;
+            state.files.sign(&mut found);
+            Ok(found)
         }
         ("DELETE", ["channels", id, "messages", message]) => messages::delete(state, id, message),
         ("POST", ["channels", id, "typing"]) => {

@@ -7,6 +7,7 @@ use chrono::{DateTime, SecondsFormat};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::files::Files;
 use super::people::{Channel, Draft, Guild, Kind, User};
 use super::{Action, BOT_ID, CallFault, GatewayFault, SendFault, Sent};
 use crate::bell::Gate;
@@ -93,6 +94,7 @@ pub(super) struct State {
     pub(super) send_faults: VecDeque<SendFault>,
     pub(super) call_faults: Vec<(String, CallFault)>,
     pub(super) gateway_faults: VecDeque<GatewayFault>,
+    pub(super) files: Files,
     pub(super) calls: Vec<String>,
     pub(super) problems: Vec<String>,
 }
@@ -131,6 +133,7 @@ impl Default for State {
             send_faults: VecDeque::new(),
             call_faults: Vec::new(),
             gateway_faults: VecDeque::new(),
+            files: Files::default(),
             calls: Vec::new(),
             problems: Vec::new(),
         }
@@ -292,6 +295,14 @@ impl State {
         }
         let message = message.clone();
         self.tell_message("MESSAGE_UPDATE", &message);
+    }
+
+    /// A message is there no more.
+    pub(super) fn unsay(&mut self, channel: u64, id: u64) {
+        let messages = self.messages.entry(channel).or_default();
+        messages.retain(|message| number(message) != Some(id));
+        let told = json!({"id": id.to_string(), "channel_id": channel.to_string()});
+        self.tell("MESSAGE_DELETE", &told, None);
     }
 
     fn mentioned(&self, content: &str) -> Value {

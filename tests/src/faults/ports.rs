@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use atlas_core::event::files::Attached;
 use atlas_core::ids::{AccountId, ChatKey, PlatformName};
 use atlas_core::ports::{
-    Answer, Capabilities, Delta, Encoded, FileError, FileState, LockGuard, MemoryFiles,
-    ModelClient, ModelError, ModelInfo, ModelRequest, Outgoing, Placed, Platform, Receipt, Repeat,
-    SendError, Stat,
+    Answer, Capabilities, Delta, Encoded, FetchError, Fetched, FileError, FileState, LockGuard,
+    MemoryFiles, ModelClient, ModelError, ModelInfo, ModelRequest, Outgoing, Placed, Platform,
+    Receipt, Repeat, SendError, Stat,
 };
 
 use super::Plan;
@@ -129,6 +130,15 @@ impl Platform for PlannedPlatform {
             self.plan.after("send");
         }
         sent
+    }
+
+    async fn fetch(&self, file: &Attached, most: usize) -> Result<Fetched, FetchError> {
+        self.plan.before("fetch");
+        let fetched = self.inner.fetch(file, most).await;
+        if fetched.is_ok() {
+            self.plan.after("fetch");
+        }
+        fetched
     }
 
     async fn typing(&self, chat: &ChatKey) {

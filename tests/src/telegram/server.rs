@@ -11,10 +11,11 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
-use super::html;
 use super::people::{Chat, Kind, utf16};
 use super::{Action, BOT_ID, BOT_NAME, PollFault, SendFault, Sent, TOKEN};
+use super::{files, html};
 use crate::bell::Told;
+use crate::download::FileFault;
 use crate::wire::Cut;
 
 /// Kinds of updates that are sent only to those who ask for them.
@@ -25,6 +26,7 @@ const CONFLICT: &str = "Conflict: terminated by other getUpdates request; make s
 
 #[derive(Debug, Default)]
 pub(super) struct State {
+    pub(super) ahead: Duration,
     pub(super) chats: BTreeMap<i64, Chat>,
     pub(super) blocked: BTreeSet<i64>,
     pub(super) updates: VecDeque<(i64, Value)>,
@@ -39,6 +41,10 @@ pub(super) struct State {
     pub(super) commands: Vec<Value>,
     pub(super) tries: usize,
     order: u64,
+    /// Names and contents, by their ids.
+    pub(super) files: BTreeMap<String, (String, Vec<u8>)>,
+    pub(super) file_faults: VecDeque<FileFault>,
+    pub(super) downloads: Vec<String>,
     pub(super) send_faults: VecDeque<SendFault>,
     pub(super) poll_faults: VecDeque<PollFault>,
     pub(super) unreachable: bool,
@@ -79,6 +85,11 @@ impl State {
         self.next_update
     }
 
+    /// Telegram's clock, in seconds since 1970.
+    pub(super) fn now(&self) -> i64 {
+        now() + i64::try_from(self.ahead.as_secs()).unwrap_or_default()
+    }
+
     /// The next update gets this number.
     pub(super) fn jump(&mut self, number: i64) {
         self.next_update = number - 1;
@@ -108,6 +119,9 @@ async fn answer(state: &Arc<Told<State>>, cut: Cut, request: Request) -> Respons
         return cut_off(&cut);
     }
     let path = request.uri().path().to_owned();
+    if let Some(file) = path.strip_prefix("/file/bot") {
+        return files::give(state, file);
+    }
     let known = path.strip_prefix("/bot").and_then(|rest| rest.split_once('/'));
     let Some((token, method)) = known else {
         return unknown(state, &path);
@@ -122,6 +136,7 @@ async fn answer(state: &Arc<Told<State>>, cut: Cut, request: Request) -> Respons
     match method.to_lowercase().as_str() {
         "getme" => ok(me()),
         "getupdates" => get_updates(state, &cut, &parameters).await,
+        "getfile" => files::tell(state, &parameters),
         "sendmessage" => send_message(state, &cut, &parameters).await,
         "sendchataction" => send_chat_action(state, &parameters),
         "editmessagetext" => edit_message_text(state, &parameters),
@@ -152,11 +167,11 @@ fn me() -> Value {
     })
 }
 
-fn ok(result: Value) -> Response {
+pub(super) fn ok(result: Value) -> Response {
     respond(200, json!({"ok": true, "result": result}))
 }
 
-fn refuse(code: u16, description: &str) -> Response {
+pub(super) fn refuse(code: u16, description: &str) -> Response {
     respond(code, json!({"ok": false, "error_code": code, "description": description}))
 }
 

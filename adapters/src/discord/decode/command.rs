@@ -99,6 +99,7 @@ impl Interaction {
             sender,
             text: format!("/{name} {rest}").trim_end().to_owned(),
             outside: false,
+            files: Vec::new(),
             addressed: if direct { Addressed::Directly } else { Addressed::Commanded },
             command: Some(CommandLine { name, rest }),
             sent_at: place::made_at(self.id.get()),

@@ -1,8 +1,11 @@
 //! What a message holds, as text: its own words, and readable words in square brackets for what is no
-//! text. Files are named with their size; fetching them is not done here.
+//! text. Files are named with their size, and those that may be text are told apart; fetching them is
+//! not done here.
 
-use atlas_core::event::outside::{line_of, size};
+use atlas_core::event::outside::{Said, line_of, size};
 use serde_json::{Map, Value};
+
+use super::super::attachment::{files, snapshots};
 
 use super::{Me, Message, Where};
 
@@ -15,8 +18,8 @@ const VOICE: u64 = 1 << 13;
 
 /// What a message holds.
 pub(super) enum Content {
-    /// Somebody said or sent something. `outside`: some of the words are not their own.
-    Said { text: String, outside: bool },
+    /// Somebody said or sent something.
+    Said(Said),
     /// Discord tells of something that happened.
     Service(String),
 }
@@ -30,32 +33,38 @@ pub(super) fn read(message: &Message, me: &Me, place: &Where) -> Content {
     if let Some(role) = place.role {
         said = said.replace(&format!("<@&{role}>"), &format!("@{}", me.name));
     }
-    let forwarded: Vec<String> = snapshots(&message.rest).map(|held| words(held, None)).collect();
+    let forward = forwarded(&message.rest);
     let (kinds, named) = kinds(&message.rest);
-    let forward = (!forwarded.is_empty())
-        .then(|| format!("[forwarded from elsewhere]\n{}", forwarded.join("\n")));
+    let outside = named || forward.is_some();
     let parts: Vec<String> =
         forward.into_iter().chain(kinds).chain((!said.trim().is_empty()).then_some(said)).collect();
-    Content::Said { text: parts.join("\n"), outside: named || !forwarded.is_empty() }
+    let files = files(&message.rest, message.channel_id.get(), message.id.get());
+    Content::Said(Said { text: parts.join("\n"), outside, files })
 }
 
-/// What a message that is not read as one of its own says.
+/// What a message that is not read as one of its own says; where that is nothing, what its previews and
+/// cards say, as programs write.
 pub(super) fn words(fields: &Map<String, Value>, me: Option<&Me>) -> String {
     let said = fields.get("content").and_then(Value::as_str).unwrap_or_default();
     let said = match me {
         Some(me) => mentions_by_name(said, fields, me),
         None => said.to_owned(),
     };
-    let parts = kinds(fields).0.into_iter().chain((!said.trim().is_empty()).then_some(said));
-    parts.collect::<Vec<_>>().join("\n")
+    let parts = forwarded(fields).into_iter().chain(kinds(fields).0);
+    let parts: Vec<_> = parts.chain((!said.trim().is_empty()).then_some(said)).collect();
+    if parts.is_empty() { cards(fields) } else { parts.join("\n") }
 }
 
-/// The messages that a forward holds.
-pub(super) fn snapshots(
-    fields: &Map<String, Value>,
-) -> impl Iterator<Item = &Map<String, Value>> + use<'_> {
-    let held = fields.get("message_snapshots").and_then(Value::as_array);
-    held.into_iter().flatten().filter_map(|held| held.get("message")?.as_object())
+/// What a forward holds.
+fn forwarded(fields: &Map<String, Value>) -> Option<String> {
+    let held: Vec<String> = snapshots(fields).map(|held| words(held, None)).collect();
+    (!held.is_empty()).then(|| format!("[forwarded from elsewhere]\n{}", held.join("\n")))
+}
+
+fn cards(fields: &Map<String, Value>) -> String {
+    let cards = fields.get("embeds").and_then(Value::as_array).into_iter().flatten();
+    let words = cards.flat_map(|card| [text(card, "title"), text(card, "description")]);
+    words.flatten().collect::<Vec<_>>().join("\n")
 }
 
 /// `<@1>` as `@name`: a user name is of few characters and no free text. Channels, roles and emoji stay

@@ -179,7 +179,64 @@ fn what_is_answered_is_carried_along_and_marked_as_others() {
     let words = |text: &str| text.to_owned();
     assert_eq!(reply("6", "a]\nb"), (words("[in reply to bo: a b]\n@atlas why?"), true));
     assert_eq!(reply("5", "mine"), (words("[in reply to bo: mine]\n@atlas why?"), false));
-    assert_eq!(reply("77", "the bot's"), (words("@atlas why?"), false));
+    let own = "[in reply to you: the bot's]\n@atlas why?";
+    assert_eq!(reply("77", "the bot's"), (words(own), false));
+    let replied = |replied: Value| {
+        let fields = json!({"content": "<@77> why?", "referenced_message": replied});
+        said(fields).text.replace("\n@atlas why?", "")
+    };
+    let bo = json!({"id": "6", "username": "bo"});
+    for (held, expected) in [
+        (
+            json!({"author": bo, "content": "", "message_snapshots":
+                [{"message": {"content": "theirs"}}]}),
+            "[in reply to bo: forwarded from elsewhere theirs]",
+        ),
+        (
+            json!({"author": bo, "content": "", "attachments": [{"filename": "a.log", "size": 9}]}),
+            "[in reply to bo: file a.log, 9 B]",
+        ),
+        (
+            json!({"author": bo, "content": "", "embeds": [{"title": "Build 7", "description":
+                "failed"}, {"image": {}}]}),
+            "[in reply to bo: Build 7 failed]",
+        ),
+        (
+            json!({"author": bo, "content": "see this", "embeds": [{"title": "a preview"}]}),
+            "[in reply to bo: see this]",
+        ),
+        (json!({"author": bo, "content": ""}), "@atlas why?"),
+    ] {
+        assert_eq!(replied(held.clone()), expected, "{held}");
+    }
+}
+
+#[test]
+fn what_may_be_text_of_the_attachments_comes_with_what_holds_them() {
+    let attached = |name: &str| json!([{"id": name, "filename": name, "size": 7, "url": "u"}]);
+    let bo = json!({"id": "6", "username": "bo"});
+    let replied = |author: &Value| {
+        json!({"id": "31", "channel_id": "21", "author": author, "content": "", "attachments":
+            attached("a.log")})
+    };
+    let handles = |fields: Value| -> Vec<String> {
+        said(fields).files.into_iter().map(|file| file.handle).collect()
+    };
+    let handle = |channel: u64, message: u64, id: &str| {
+        format!(r#"{{"channel":{channel},"message":{message},"id":"{id}","url":"u"}}"#)
+    };
+    let own = 175_928_847_299_117_063;
+    assert_eq!(handles(json!({"attachments": attached("a.txt")})), [handle(20, own, "a.txt")]);
+    assert_eq!(handles(json!({"attachments": attached("a.png")})), [""; 0]);
+    let forward = json!({"message_snapshots": [{"message": {"attachments": attached("b.md")}}]});
+    assert_eq!(handles(forward), [handle(20, own, "b.md")]);
+    let reply = json!({"content": "<@77> why?", "attachments": attached("c.rs"),
+        "referenced_message": replied(&bo)});
+    assert_eq!(handles(reply), [handle(21, 31, "a.log"), handle(20, own, "c.rs")]);
+    let nearby = json!({"content": "why?", "referenced_message": replied(&bo)});
+    assert_eq!(handles(nearby), [""; 0]);
+    let own = json!({"referenced_message": replied(&json!({"id": "77"}))});
+    assert_eq!(handles(own), [""; 0]);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use serenity::builder::CreateAttachment;
 use serenity::http::{
     DiscordJsonError, HttpError, LightMethod, Multipart, MultipartUpload, Request, Route,
 };
-use serenity::model::id::ChannelId;
+use serenity::model::id::{ChannelId, MessageId};
 
 use super::super::api::{Api, cause};
 use super::super::interactions::Answerable;
@@ -142,6 +142,16 @@ pub(super) async fn messages_after(
     Ok(seen)
 }
 
+/// A message, as it is told now.
+pub(super) async fn message(
+    api: &Api,
+    channel: ChannelId,
+    message: MessageId,
+) -> Result<Value, CallError> {
+    let route = Route::ChannelMessage { channel_id: channel, message_id: message };
+    call(api, Request::new(route, LightMethod::Get)).await
+}
+
 /// The bot's own id.
 pub(super) async fn me(api: &Api) -> Result<String, CallError> {
     let me: Author = call(api, Request::new(Route::UserMe, LightMethod::Get)).await?;
@@ -224,7 +234,7 @@ fn lost(error: serenity::Error) -> CallError {
     }
 }
 
-fn broken(error: reqwest12::Error) -> CallError {
+pub(super) fn broken(error: reqwest12::Error) -> CallError {
     let error = error.without_url();
     let before_sending = error.is_connect() || error.is_builder();
     let why = cause(&error);

@@ -220,6 +220,7 @@ mod tests {
             sender: Sender { person: None, name: String::new(), is_bot: false },
             text: String::new(),
             outside: false,
+            files: Vec::new(),
             addressed: Addressed::No,
             command: None,
             sent_at: DateTime::UNIX_EPOCH,

@@ -132,6 +132,7 @@ fn said(bot: BotId, order: i64, text: String) -> NewInbox {
         sender: Sender { person: None, name: "Ada".to_owned(), is_bot: false },
         text,
         outside: false,
+        files: Vec::new(),
         addressed: Addressed::Directly,
         command: None,
         sent_at: at,

@@ -1,7 +1,9 @@
 //! What a message holds, as text: its own words, and readable words in square brackets for what is
-//! no text. Files are named with their size; fetching them is not done here.
+//! no text. Files are named with their size, and documents that may be text are told apart; fetching
+//! them is not done here.
 
-use atlas_core::event::outside::{line_of, size};
+use atlas_core::event::files::Attached;
+use atlas_core::event::outside::{Said, line_of, size};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use teloxide::types::{Contact, Location, MessageOrigin, Poll, Venue};
@@ -10,8 +12,8 @@ use super::{Message, chat_name, user_name};
 
 /// What a message holds.
 pub(super) enum Content {
-    /// Somebody said or sent something. `outside`: some of the words are not their own.
-    Said { text: String, outside: bool },
+    /// Somebody said or sent something.
+    Said(Said),
     /// Telegram tells of something that happened, by its field's name.
     Service(String),
     /// None of the fields is known. Says which.
@@ -110,12 +112,26 @@ pub(super) fn read(message: &Message) -> Content {
     }
     let text = parts.join("\n");
     let named = kind.as_ref().is_some_and(|(field, _)| !PLAIN.contains(field));
-    match forwarded_from(message) {
-        Some(name) => {
-            Content::Said { text: format!("[forwarded from {name}]\n{text}"), outside: true }
-        }
-        None => Content::Said { text, outside: named },
+    let (text, outside) = match message.rest.get("forward_origin").map(origin) {
+        Some(name) => (format!("[forwarded from {name}]\n{text}"), true),
+        None => (text, named),
+    };
+    Content::Said(Said { text, outside, files: document(&message.rest).into_iter().collect() })
+}
+
+/// The document among these fields, if it may be text. An animation is one too, and is none.
+pub(super) fn document(fields: &Map<String, Value>) -> Option<Attached> {
+    if fields.contains_key("animation") {
+        return None;
     }
+    let document = fields.get("document")?;
+    let file = Attached {
+        name: string(document, "file_name").unwrap_or_default().to_owned(),
+        size: number(document, "file_size"),
+        media_type: string(document, "mime_type").map(str::to_owned),
+        handle: string(document, "file_id")?.to_owned(),
+    };
+    file.may_be_text().then_some(file)
 }
 
 /// The field of what is no text, and the words for it.
@@ -143,9 +159,8 @@ fn without_content(message: &Message) -> Content {
     }
 }
 
-/// Whose words a forwarded message holds. A name is outside text: it stays on its line.
-fn forwarded_from(message: &Message) -> Option<String> {
-    let origin = message.rest.get("forward_origin")?;
+/// Whose words these are, by where they come from. A name is outside text: it stays on its line.
+pub(super) fn origin(origin: &Value) -> String {
     let name = match read_as(origin) {
         Some(MessageOrigin::User { sender_user, .. }) => user_name(&sender_user),
         Some(MessageOrigin::HiddenUser { sender_user_name, .. }) => sender_user_name,
@@ -155,7 +170,7 @@ fn forwarded_from(message: &Message) -> Option<String> {
         None => String::new(),
     };
     let name = one_line(&name);
-    Some(if name.is_empty() { "elsewhere".to_owned() } else { name })
+    if name.is_empty() { "elsewhere".to_owned() } else { name }
 }
 
 pub(super) fn read_as<T: DeserializeOwned>(value: &Value) -> Option<T> {

@@ -1,36 +1,45 @@
 //! What a message answers. Where the bot does not read along (privacy mode), the answered message
 //! reaches it here and nowhere else: "what does he mean?" needs it.
 
-use atlas_core::event::outside::Answered;
-use serde_json::Value;
+use atlas_core::event::outside::{Answered, line_of};
+use serde_json::{Map, Value};
 use teloxide::types::{Chat, User};
 
 use super::address::is_me;
-use super::content::{read_as, string, words};
+use super::content::{document, origin, read_as, string, words};
 use super::{BotAccount, Message, chat_name, user_name};
 
-/// What `message` answers. None where it answers nobody, or the whole of something that the bot
-/// itself wrote, which stands in the conversation already.
+/// What `message` answers. None where it answers nobody, or nothing that has words.
 pub(super) fn read(message: &Message, me: &BotAccount) -> Option<Answered> {
     let rest = &message.rest;
     let quote = rest.get("quote").and_then(|quote| string(quote, "text"));
     let Some(replied) = rest.get("reply_to_message").filter(|replied| !opens_topic(replied)) else {
-        // A message of another chat: its author may be hidden, and only the quote is told.
-        rest.get("external_reply")?;
-        return Answered::new("a message elsewhere", quote?, true);
+        return elsewhere(rest.get("external_reply")?.as_object()?, quote);
     };
     let author = author(replied);
-    let own = author.as_ref().is_some_and(|user| is_me(user, me));
-    if own {
-        return Answered::new("you", quote?, false);
+    let fields = replied.as_object()?;
+    let said = quote.map(str::to_owned).or_else(|| words(fields))?;
+    if author.as_ref().is_some_and(|user| is_me(user, me)) {
+        return Answered::own(&said);
     }
-    let said = quote.map(str::to_owned).or_else(|| words(replied.as_object()?))?;
     let same = match (&author, &message.from) {
         (Some(author), Some(from)) => author.id == from.id && message.sender_chat.is_none(),
         _ => false,
     };
     let theirs = replied.get("forward_origin").is_some() || replied.get("text").is_none();
-    Answered::new(&name(replied, author.as_ref()), &said, !same || theirs)
+    let answered = Answered::new(&name(replied, author.as_ref()), &said, !same || theirs)?;
+    Some(answered.with_files(document(fields)))
+}
+
+/// A message of another chat: only its quote and what is no text of it are told, and who wrote it where
+/// they do not hide.
+fn elsewhere(replied: &Map<String, Value>, quote: Option<&str>) -> Option<Answered> {
+    let said = quote.map(str::to_owned).or_else(|| words(replied))?;
+    let whom = match replied.get("origin").map(origin).as_deref() {
+        None | Some("elsewhere") => "a message elsewhere".to_owned(),
+        Some(name) => format!("{}, elsewhere", line_of(name, 50)),
+    };
+    Some(Answered::new(&whom, &said, true)?.with_files(document(replied)))
 }
 
 /// A message in a topic "replies" to the topic's first line wherever it answers nobody.

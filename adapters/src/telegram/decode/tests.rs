@@ -57,6 +57,7 @@ fn a_private_message_is_read_whole() {
         sender: Sender { person: Some(person), name: "Ada L.".to_owned(), is_bot: false },
         text: "hello".to_owned(),
         outside: false,
+        files: Vec::new(),
         addressed: Addressed::Directly,
         command: None,
         sent_at: DateTime::from_timestamp(1_700_000_000, 0).unwrap(),
@@ -273,7 +274,7 @@ fn what_a_message_to_the_bot_answers_comes_with_it() {
             "[in reply to News: x]\n",
         ),
         (json!({"reply_to_message": {"text": "x"}}), "[in reply to somebody: x]\n"),
-        (json!({"reply_to_message": {"from": bot, "text": "mine"}}), ""),
+        (json!({"reply_to_message": {"from": bot, "text": "mine"}}), "[in reply to you: mine]\n"),
         (
             json!({"reply_to_message": {"from": bot, "text": "mine"}, "quote": {"text": "mi"}}),
             "[in reply to you: mi]\n",
@@ -283,17 +284,68 @@ fn what_a_message_to_the_bot_answers_comes_with_it() {
             "[in reply to a message elsewhere: far]\n",
         ),
         (json!({"external_reply": {}}), ""),
+        (
+            json!({"external_reply": {"origin": {"type": "hidden_user", "sender_user_name": "Eve",
+                "date": 1}, "document": {"file_name": "x.pdf"}}}),
+            "[in reply to Eve, elsewhere: document x.pdf]\n",
+        ),
         (json!({"reply_to_message": {"from": bo, "forum_topic_created": {"name": "t"}}}), ""),
         (json!({"reply_to_message": 7, "quote": "x"}), ""),
     ] {
         assert_eq!(asks(more.clone()), format!("{expected}@AtlasBot why?"), "{more}");
     }
-    let long = asks(json!({"reply_to_message": {"from": bo, "text": "é".repeat(5_000)}}));
-    assert_eq!(long.matches('é').count(), 1_000);
+    for (from, carried) in [(&bo, 1_000), (&bot, 200)] {
+        let long = asks(json!({"reply_to_message": {"from": from, "text": "é".repeat(5_000)}}));
+        assert_eq!(long.matches('é').count(), carried);
+    }
     let nearby = inbound(json!({"text": "why?", "reply_to_message": replied}));
     assert_eq!(nearby.text, "why?");
     let command = inbound(json!({"text": "/stop now", "reply_to_message": replied})).command;
     assert_eq!(command.map(|line| line.rest).as_deref(), Some("now"));
+}
+
+#[test]
+fn what_may_be_text_of_the_documents_comes_with_what_holds_them() {
+    let document = |name: &str| json!({"file_id": name, "file_name": name, "file_size": 7});
+    let bo = json!({"id": 43, "is_bot": false, "first_name": "Bo"});
+    let bot = json!({"id": 777, "is_bot": true, "first_name": "Atlas"});
+    let replied = |from: &Value| json!({"from": from, "document": document("a.log")});
+    let mention = json!([{"type": "mention", "offset": 0, "length": 9}]);
+    let handles = |fields: Value| -> Vec<String> {
+        inbound(fields).files.into_iter().map(|file| file.handle).collect()
+    };
+    for (fields, expected) in [
+        (json!({"document": document("a.txt")}), vec!["a.txt"]),
+        (json!({"document": document("a.pdf")}), vec![]),
+        (json!({"document": {"file_id": "x", "mime_type": "text/csv"}}), vec!["x"]),
+        (json!({"document": {"file_name": "a.txt"}}), vec![]),
+        (json!({"animation": {"duration": 2}, "document": document("a.txt")}), vec![]),
+        (json!({"document": document("a.txt"), "forward_origin": {"type": "new"}}), vec!["a.txt"]),
+        (
+            json!({"text": "@AtlasBot why?", "entities": mention,
+                "reply_to_message": replied(&bo)}),
+            vec!["a.log"],
+        ),
+        (
+            json!({"document": document("b.txt"), "caption": "@AtlasBot why?",
+                "caption_entities": mention, "reply_to_message": replied(&bo)}),
+            vec!["a.log", "b.txt"],
+        ),
+        (
+            json!({"text": "@AtlasBot why?", "entities": mention,
+                "external_reply": {"document": document("far.md")}}),
+            vec!["far.md"],
+        ),
+        (json!({"text": "why?", "reply_to_message": replied(&bo)}), vec![]),
+        (json!({"text": "why?", "reply_to_message": replied(&bot)}), vec![]),
+    ] {
+        assert_eq!(handles(fields.clone()), expected, "{fields}");
+    }
+    let file = &inbound(json!({"document": document("a.txt")})).files[0];
+    assert_eq!(
+        (file.name.as_str(), file.size, file.media_type.as_deref()),
+        ("a.txt", Some(7), None)
+    );
 }
 
 #[test]
