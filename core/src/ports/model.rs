@@ -46,6 +46,9 @@ pub struct ModelRequest {
     pub messages: Vec<Arc<Body>>,
     /// Render a user message that follows tool results inside the last result.
     pub strict_roles: bool,
+    /// Replay the reasoning of earlier answers. Off for the rest of a turn in which a server refused it
+    /// ([`ModelError::Signature`]); then earlier answers are words and calls.
+    pub reasoning: bool,
     /// What the conversation's requests have in common, for servers that route by it.
     pub cache_key: String,
 }
@@ -129,6 +132,9 @@ pub enum ModelError {
     /// The server wants strictly alternating roles.
     #[error("the model's server wants strict roles: {0}")]
     StrictRoles(String),
+    /// The server refuses reasoning that was replayed to it: its signature, or its place.
+    #[error("the model's server refuses its own reasoning: {0}")]
+    Signature(String),
     /// Any other refusal: the same request would be refused again.
     #[error("the model's server refuses the request: {0}")]
     Refused(String),

@@ -17,6 +17,8 @@ pub(super) enum Remedy {
     Wait(Duration),
     /// Ask again at once, in the strict rendering.
     Strict,
+    /// Ask again at once, without the reasoning of earlier answers.
+    WithoutReasoning,
     /// Cut the episode and ask again.
     Cut,
     /// Give up: what the person is told, and whether only the owner may read the reason.
@@ -28,8 +30,9 @@ pub(super) enum Remedy {
     },
 }
 
-/// What to do about an error, by its kind. `tries` counts the ones before.
-pub(super) fn remedy(error: &ModelError, tries: u32, strict: bool) -> Remedy {
+/// What to do about an error, by its kind. `tries` counts the ones before; `strict` and `reasoning` say
+/// how the request was rendered.
+pub(super) fn remedy(error: &ModelError, tries: u32, strict: bool, reasoning: bool) -> Remedy {
     match error {
         ModelError::Busy { retry_after, .. } => Remedy::Wait(jitter(
             retry_after.map_or_else(|| back_off(tries), |asked| asked.min(LONGEST)),
@@ -38,6 +41,7 @@ pub(super) fn remedy(error: &ModelError, tries: u32, strict: bool) -> Remedy {
             Remedy::Wait(jitter(back_off(tries)))
         }
         ModelError::StrictRoles(_) if !strict => Remedy::Strict,
+        ModelError::Signature(_) if reasoning => Remedy::WithoutReasoning,
         ModelError::Overflow(_) => Remedy::Cut,
         ModelError::Auth(reason) => give_up(
             "I cannot reach my model: its server refuses the key.",
@@ -49,7 +53,9 @@ pub(super) fn remedy(error: &ModelError, tries: u32, strict: bool) -> Remedy {
             "I cannot reach my model: its account has no credit.",
             format!("The model's account has no credit: {reason}\nMend it with the provider."),
         ),
-        ModelError::StrictRoles(reason) | ModelError::Refused(reason) => give_up(
+        ModelError::StrictRoles(reason)
+        | ModelError::Signature(reason)
+        | ModelError::Refused(reason) => give_up(
             "My model's server refused the request.",
             format!("The model's server refused the request: {reason}"),
         ),
@@ -85,7 +91,9 @@ mod tests {
             reason: String::new(),
         };
         for (asked, least) in [(7, 7), (3_600, 60)] {
-            let Remedy::Wait(wait) = remedy(&busy(asked), 0, false) else { panic!("busy waits") };
+            let Remedy::Wait(wait) = remedy(&busy(asked), 0, false, true) else {
+                panic!("busy waits")
+            };
             assert!(
                 wait >= Duration::from_secs(least) && wait <= Duration::from_secs(least) * 5 / 4
             );
@@ -95,14 +103,21 @@ mod tests {
     #[test]
     fn strict_roles_are_tried_once() {
         let error = ModelError::StrictRoles("alternate".into());
-        assert_eq!(remedy(&error, 0, false), Remedy::Strict);
-        assert!(matches!(remedy(&error, 1, true), Remedy::GiveUp { .. }));
+        assert_eq!(remedy(&error, 0, false, true), Remedy::Strict);
+        assert!(matches!(remedy(&error, 1, true, true), Remedy::GiveUp { .. }));
+    }
+
+    #[test]
+    fn reasoning_that_is_refused_is_left_out_once() {
+        let error = ModelError::Signature("invalid signature".into());
+        assert_eq!(remedy(&error, 0, false, true), Remedy::WithoutReasoning);
+        assert!(matches!(remedy(&error, 0, false, false), Remedy::GiveUp { .. }));
     }
 
     #[test]
     fn a_provider_s_reason_is_for_the_owner() {
         let Remedy::GiveUp { says, reason } =
-            remedy(&ModelError::Payment("balance is 0".into()), 0, false)
+            remedy(&ModelError::Payment("balance is 0".into()), 0, false, true)
         else {
             panic!("no credit gives up");
         };

@@ -54,6 +54,8 @@ pub(crate) struct Driver<'a> {
     pub(super) system: Arc<str>,
     /// The model's server wants strict roles.
     pub(super) strict_roles: bool,
+    /// Earlier answers are replayed with their reasoning; off once a server refused it.
+    pub(super) reasoning: bool,
     pub(super) loaded: Loaded,
     /// When this process took the turn up.
     pub(super) taken_up: DateTime<Utc>,
@@ -121,6 +123,7 @@ pub(crate) async fn turn(
         model,
         system,
         strict_roles,
+        reasoning: true,
         loaded,
         resumed,
         taken_up: engine.clock.now(),

@@ -53,7 +53,7 @@ impl Driver<'_> {
                 } else {
                     tracing::debug!(model = %name, conversation.id = %id, %error, "the model gave no answer again");
                 }
-                self.failed(&error, request.strict_roles).await
+                self.failed(&error, &request).await
             }
         }
     }
@@ -64,6 +64,7 @@ impl Driver<'_> {
             tools: self.engine.tools.specs(),
             messages: mend(self.loaded.messages.iter().map(|message| &message.body)),
             strict_roles: self.strict_roles,
+            reasoning: self.reasoning,
             cache_key: format!("atlas-{}", self.claim.conversation),
         }
     }
@@ -156,14 +157,22 @@ impl Driver<'_> {
     }
 
     /// Does what an error of the model's asks for.
-    async fn failed(&mut self, error: &ModelError, strict: bool) -> Result<(), StoreError> {
-        let wait = match remedy(error, self.tries, strict) {
+    async fn failed(
+        &mut self,
+        error: &ModelError,
+        request: &ModelRequest,
+    ) -> Result<(), StoreError> {
+        let wait = match remedy(error, self.tries, request.strict_roles, request.reasoning) {
             Remedy::Wait(wait) => wait,
             Remedy::Strict => {
                 let (signer, now) = (&self.model.info().signer, self.engine.clock.now());
                 self.strict_roles = true;
                 self.engine.learned.wants_strict_roles(signer);
                 return self.engine.store.found_strict_roles(signer, now).await;
+            }
+            Remedy::WithoutReasoning => {
+                self.reasoning = false;
+                return Ok(());
             }
             Remedy::Cut => {
                 let (memory, places) = match &self.loaded.turn {

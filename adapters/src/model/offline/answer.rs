@@ -20,8 +20,8 @@ const WHO: &str = "I am a small offline stand-in, not a language model: I follow
     in plain English, without a key and without a server.";
 const CAN: &str = "I can keep facts for you. Try \"remember that my cat is called Pixel\", then \"what \
     is my cat called?\", \"what do you know about me?\" or \"forget my cat\".";
-const REAL: &str = "For a real model, set OPENAI_API_KEY and start again, or write [models.default] \
-    into atlas.toml: provider = \"openai\", the model's name, and base_url for a server of your own.";
+const REAL: &str = "For a real model, set OPENAI_API_KEY or ANTHROPIC_API_KEY and start again, or write \
+    [models.default] into atlas.toml: provider = \"openai\", the model's name, and base_url for a server of your own.";
 
 /// The answer's text, and the call, if one is needed.
 pub(super) fn answer(request: &ModelRequest) -> (String, Option<Call>) {

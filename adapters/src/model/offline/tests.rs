@@ -49,6 +49,7 @@ impl Chat {
             tools: if self.has_memory { Arc::new([spec]) } else { Arc::new([]) },
             messages: self.rows.clone(),
             strict_roles: false,
+            reasoning: true,
             cache_key: String::new(),
         };
         let mut heard = String::new();

@@ -8,9 +8,10 @@ use atlas_core::ports::{Answer, End, ModelError, Tokens};
 use serde_json::{Map, Value};
 
 use super::calls::Calls;
-use super::merge::merge;
-use super::problem::Problem;
 use super::thinking::{Thinking, after_stray_close};
+use crate::model::merge::merge;
+use crate::model::problem::Problem;
+use crate::model::reader::Assemble;
 
 /// An answer, growing.
 #[derive(Debug)]
@@ -42,16 +43,6 @@ impl Assembly {
             tokens: Tokens::default(),
             in_pieces: false,
         }
-    }
-
-    /// Whether the server said why the answer ended: only its costs can still come.
-    pub(super) fn has_ended(&self) -> bool {
-        self.reason.is_some()
-    }
-
-    /// Ends an answer that is known to be whole.
-    pub(super) fn end_if_open(&mut self) {
-        self.reason.get_or_insert_with(|| "stop".to_owned());
     }
 
     /// Takes a chunk of the stream, or a whole answer that was not streamed. Gives the text to show.
@@ -184,6 +175,41 @@ impl Assembly {
             self.message.shift_insert(1, "content".to_owned(), Value::Null);
         }
         serde_json::to_string(&self.message).ok()
+    }
+}
+
+impl Assemble for Assembly {
+    fn event(&mut self, name: &str, data: Value) -> Result<String, ModelError> {
+        if name == "error" && data.get("error").is_none() {
+            return Err(Problem::in_stream(&data).into_error(None));
+        }
+        self.add(data)
+    }
+
+    /// An answer that came in one piece is whole, whether or not it says why it ended.
+    fn whole(&mut self, answer: Value) -> Result<String, ModelError> {
+        let answered = answer.pointer("/choices/0/message").is_some();
+        let shown = self.add(answer)?;
+        if !answered {
+            let why = "its answer holds no message; is base_url the address of a chat-completions server?";
+            return Err(ModelError::Refused(why.to_owned()));
+        }
+        self.reason.get_or_insert_with(|| "stop".to_owned());
+        Ok(shown)
+    }
+
+    /// Whether the server said why the answer ended: only its costs can still come.
+    fn has_ended(&self) -> bool {
+        self.reason.is_some()
+    }
+
+    /// Its reader knows the word.
+    fn is_done(&self) -> bool {
+        false
+    }
+
+    fn finish(self, signer: &str) -> Result<Answer, ModelError> {
+        Self::finish(self, signer)
     }
 }
 

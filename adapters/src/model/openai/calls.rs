@@ -1,17 +1,11 @@
 //! Tool calls out of their pieces. Servers cut them in every way there is: by index, by id, by
 //! neither, the name in halves, the arguments as an object.
 
-use std::borrow::Cow;
-
 use atlas_core::message::Call;
 use serde_json::{Map, Value, json};
-use uuid::Uuid;
 
-use super::merge::merge;
-
-/// Under this key stands what a model wrote as arguments and what is no JSON object, in messages that
-/// go to a server: servers refuse a transcript with broken arguments.
-const UNPARSED: &str = "_unparsed";
+use crate::model::arguments::{fresh_id, is_object, mended, sound};
+use crate::model::merge::merge;
 
 /// The calls of one answer, growing.
 #[derive(Debug, Default)]
@@ -155,45 +149,12 @@ impl Growing {
     }
 }
 
-/// Arguments that every server takes: as [`mended`], and what is no JSON object whole under
-/// [`UNPARSED`]. The same for the stored message and for one that is made of its calls.
-pub(super) fn sound(arguments: &str) -> Cow<'_, str> {
-    let mended = mended(arguments);
-    if is_object(&mended) { mended } else { json!({ UNPARSED: arguments }).to_string().into() }
-}
-
-/// Arguments as core takes them: as they were written, however broken, so that the model is told
-/// what is wrong with them. Only what can be meant in one way is mended.
-fn mended(arguments: &str) -> Cow<'_, str> {
-    if arguments.trim().is_empty() {
-        return "{}".into();
-    }
-    // Some local models write the object as a string of JSON.
-    if let Ok(Value::String(inner)) = serde_json::from_str(arguments)
-        && is_object(&inner)
-    {
-        return inner.into();
-    }
-    arguments.into()
-}
-
-fn is_object(text: &str) -> bool {
-    serde_json::from_str::<Map<String, Value>>(text).is_ok()
-}
-
 fn text_of(value: Option<Value>) -> String {
     match value {
         Some(Value::String(text)) => text,
         Some(Value::Number(number)) => number.to_string(),
         _ => String::new(),
     }
-}
-
-/// Nine letters and digits: the strictest rule that a server has for ids (Mistral's).
-fn fresh_id() -> String {
-    let mut id = Uuid::new_v4().simple().to_string();
-    id.truncate(9);
-    id
 }
 
 #[cfg(test)]

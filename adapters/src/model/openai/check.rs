@@ -1,13 +1,11 @@
 //! What `atlas check` asks a server: whether it answers, takes the key and knows the model.
 
 use atlas_core::ports::ModelError;
-use reqwest::Response;
 use serde_json::Value;
 
-use super::{Failure, OpenAi};
+use super::OpenAi;
+use crate::model::host::Failure;
 
-/// The most bytes of a list that are read.
-const LIST: usize = 16 << 20;
 /// A context that a conversation with its instructions, tools and memory soon outgrows.
 const SMALL: u64 = 16_384;
 
@@ -20,24 +18,23 @@ impl OpenAi {
     /// [`ModelError::Auth`] for a key that is refused, [`ModelError::Unreachable`] for a server that
     /// does not answer, any other as for a request.
     pub async fn check(&self) -> Result<Vec<String>, ModelError> {
-        let request = self.client.get(format!("{}/models", self.base_url));
-        let response = match self.send(request).await {
+        let response = match self.send(self.host.get("/models")).await {
             Ok(response) => response,
-            Err(Failure::Error(error)) => return Err(error),
             Err(Failure::Refusal(problem, _)) if matches!(problem.status, 404 | 405 | 501) => {
                 return Ok(vec![format!(
                     "{} does not list its models, so whether it has {} shows at the first question",
-                    self.place(),
+                    self.host.place(),
                     self.model
                 )]);
             }
-            Err(Failure::Refusal(problem, wait)) => return Err(problem.into_error(wait)),
+            Err(failure) => return Err(failure.into()),
         };
-        let list = self.json(response).await?;
+        let list = self.host.json(response).await?;
         let models = ["data", "models"].iter().find_map(|key| list.get(key)?.as_array());
         let models = models.or(list.as_array()).map(Vec::as_slice).unwrap_or_default();
         let Some(model) = models.iter().find(|model| self.is_this(model)) else {
-            return Ok(vec![self.missing(models)]);
+            let known: Vec<&str> = models.iter().filter_map(id).collect();
+            return Ok(vec![self.host.lacks(&self.model, &known)]);
         };
         let loaded = match context(model) {
             None if model.get("owned_by").and_then(Value::as_str) == Some("library") => {
@@ -48,24 +45,11 @@ impl OpenAi {
         Ok(loaded.and_then(|loaded| self.too_small(loaded)).into_iter().collect())
     }
 
-    async fn json(&self, mut response: Response) -> Result<Value, ModelError> {
-        let no_list = || ModelError::Refused(self.no_list());
-        let mut body = Vec::new();
-        while let Some(bytes) = response.chunk().await.map_err(|error| self.lost(&error))? {
-            if body.len() + bytes.len() > LIST {
-                return Err(no_list());
-            }
-            body.extend_from_slice(&bytes);
-        }
-        serde_json::from_slice(&body).map_err(|_| no_list())
-    }
-
     /// The context with which Ollama has loaded the model, which its list does not tell. It cuts a
     /// longer conversation without a word.
     async fn loaded_in_ollama(&self) -> Option<u64> {
-        let root = self.base_url.strip_suffix("/v1")?;
-        let response = self.send(self.client.get(format!("{root}/api/ps"))).await.ok()?;
-        let list = self.json(response).await.ok()?;
+        let response = self.send(self.host.get_beside("/v1", "/api/ps")?).await.ok()?;
+        let list = self.host.json(response).await.ok()?;
         let running = list.get("models")?.as_array()?;
         context(running.iter().find(|model| self.is_this(model))?)
     }
@@ -78,7 +62,7 @@ impl OpenAi {
                 "{} runs {} with a context of {loaded} tokens, fewer than {}: longer \
                  conversations are cut without a word. Load it with more (for Ollama, start it with \
                  OLLAMA_CONTEXT_LENGTH={}), or set window = {loaded}",
-                self.place(),
+                self.host.place(),
                 self.model,
                 self.info.window.map_or("a conversation soon has".to_owned(), |window| {
                     format!("window = {window}")
@@ -88,26 +72,12 @@ impl OpenAi {
         })
     }
 
-    fn no_list(&self) -> String {
-        format!("{} answers, but not with a list of models; is base_url right?", self.place())
-    }
-
     /// Ollama leaves out `:latest`, Google's servers put `models/` in front.
     fn is_this(&self, model: &Value) -> bool {
         id(model).is_some_and(|id| {
             let id = id.strip_prefix("models/").unwrap_or(id);
             id == self.model || id.strip_suffix(":latest") == Some(self.model.as_str())
         })
-    }
-
-    fn missing(&self, models: &[Value]) -> String {
-        let known: Vec<&str> = models.iter().filter_map(id).take(5).collect();
-        let known = match known.as_slice() {
-            [] => "it lists none".to_owned(),
-            some if some.len() == models.len() => format!("it has {}", some.join(", ")),
-            some => format!("it has {} models, among them {}", models.len(), some.join(", ")),
-        };
-        format!("{} does not list the model {}; {known}", self.place(), self.model)
     }
 }
 

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use sha2::{Digest, Sha256};
-
-use super::problem::Problem;
+use crate::model::arguments::hex;
+use crate::model::problem::Problem;
 
 /// How servers say that they do not know a field.
 const UNKNOWN: [&str; 16] = [
@@ -77,14 +76,6 @@ impl Quirks {
         }
         hex(id, 9)
     }
-}
-
-/// The first `length` hexadecimal digits of the text's SHA-256.
-pub(super) fn hex(text: &str, length: usize) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    let mut hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    hex.truncate(length);
-    hex
 }
 
 /// `messages[1].reasoning` names `reasoning`.

@@ -1,12 +1,14 @@
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::assemble::Assembly;
 use super::*;
+use crate::model::reader::Reader;
 
 fn read(chunks: &[&[u8]]) -> (Result<Answer, ModelError>, String) {
     let mut heard = String::new();
     let mut deltas = |Delta::Text(text): Delta| heard.push_str(&text);
-    let mut reader = Reader::new();
+    let mut reader = Reader::new(Assembly::new());
     for chunk in chunks {
         if let Err(error) = reader.push(chunk, &mut deltas) {
             return (Err(error), heard);
@@ -95,7 +97,7 @@ fn what_is_no_answer_at_all_says_where_to_look() {
 
 #[test]
 fn an_endless_event_is_stopped() {
-    let mut reader = Reader::new();
+    let mut reader = Reader::new(Assembly::new());
     let piece = vec![b'x'; 1 << 20];
     reader.push(b"data: ", &mut |_| {}).unwrap();
     let stopped = (0..16).find_map(|_| reader.push(&piece, &mut |_| {}).err());

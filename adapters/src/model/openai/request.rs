@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::calls::sound;
-use super::quirks::{Quirks, hex};
+use super::quirks::Quirks;
+use crate::model::arguments::{hex, sound};
 use crate::model::render::{MEANWHILE, user_text};
 
 /// The longest `prompt_cache_key` that the dialect's makers take.
@@ -30,6 +30,8 @@ pub(super) struct Server<'a> {
     /// The names of the limit of output, the server's own first.
     pub(super) limit_names: [&'static str; 2],
     pub(super) strict_roles: bool,
+    /// Messages are replayed with the reasoning in them.
+    pub(super) reasoning: bool,
     pub(super) quirks: &'a Quirks,
 }
 
@@ -240,6 +242,7 @@ fn message<'a>(line: Line<'a>, server: &Server<'_>) -> Message<'a> {
             Message::Tool { role: "tool", tool_call_id: server.quirks.id(call), content: text }
         }
         Line::Assistant { text, calls, blocks } => blocks
+            .filter(|_| server.reasoning)
             .and_then(|blocks| own(blocks, calls, server))
             .unwrap_or_else(|| foreign(text, calls, server.quirks)),
     }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::model::openai::problem::Problem;
+use crate::model::problem::Problem;
 
 const SIGNER: &str = "openai|here|m";
 
@@ -18,6 +18,7 @@ fn server(quirks: &Quirks) -> Server<'_> {
         max_output: None,
         limit_names: ["max_tokens", "max_completion_tokens"],
         strict_roles: false,
+        reasoning: true,
         quirks,
     }
 }
@@ -33,6 +34,7 @@ fn request(messages: Vec<Body>) -> ModelRequest {
         tools: Arc::new([spec]),
         messages: messages.into_iter().map(Arc::new).collect(),
         strict_roles: false,
+        reasoning: true,
         cache_key: "home-7".into(),
     }
 }

@@ -2,52 +2,17 @@
 
 use std::io::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use atlas_core::ports::ToolSpec;
-use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Mutex;
+use serde_json::json;
+use tokio::net::TcpListener;
 
 use super::*;
 use crate::http;
-
-/// What a scripted answer does after its bytes.
-#[derive(Clone, Copy)]
-enum Then {
-    Close,
-    Stall,
-}
-
-/// A server that gives each request the next answer, and keeps what it was sent.
-struct Scripted {
-    base_url: String,
-    seen: Arc<Mutex<Vec<(String, Value)>>>,
-}
+use crate::model::scripted::{Scripted, Then, head, refusal, stream};
 
 impl Scripted {
-    async fn start(answers: Vec<(Vec<u8>, Then)>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let (heard, next) = (seen.clone(), AtomicUsize::new(0));
-        #[expect(clippy::disallowed_methods, reason = "a server for one test")]
-        tokio::spawn(async move {
-            while let Ok((mut stream, _)) = listener.accept().await {
-                heard.lock().await.push(received(&mut stream).await);
-                let answer = answers.get(next.fetch_add(1, Ordering::Relaxed));
-                let (bytes, then) = answer.cloned().unwrap_or_else(|| (Vec::new(), Then::Close));
-                let _ = stream.write_all(&bytes).await;
-                if let Then::Stall = then {
-                    // Until the client gives up.
-                    let _ = stream.read(&mut [0; 16]).await;
-                }
-            }
-        });
-        Self { base_url, seen }
-    }
-
     fn model(&self, idle: Duration) -> OpenAi {
         let config = OpenAiConfig {
             name: "default".into(),
@@ -60,36 +25,6 @@ impl Scripted {
         };
         OpenAi::new(config, http::client_for(&self.base_url, idle).unwrap())
     }
-}
-
-async fn received(stream: &mut TcpStream) -> (String, Value) {
-    let mut bytes = Vec::new();
-    loop {
-        let mut buffer = [0; 4096];
-        let read = stream.read(&mut buffer).await.unwrap();
-        bytes.extend_from_slice(&buffer[..read]);
-        let text = String::from_utf8_lossy(&bytes);
-        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-        let length: usize = length.and_then(|length| length.parse().ok()).unwrap_or(0);
-        if body.len() >= length {
-            return (head.to_owned(), serde_json::from_str(body).unwrap_or_default());
-        }
-    }
-}
-
-fn head(status: &str, headers: &str) -> String {
-    format!("HTTP/1.1 {status}\r\nconnection: close\r\n{headers}\r\n\r\n")
-}
-
-fn stream(body: &str) -> Vec<u8> {
-    format!("{}{body}", head("200 OK", "content-type: text/event-stream")).into_bytes()
-}
-
-fn refusal(status: &str, headers: &str, body: &str) -> (Vec<u8>, Then) {
-    let headers =
-        format!("content-type: application/json\r\n{headers}content-length: {}", body.len());
-    (format!("{}{body}", head(status, &headers)).into_bytes(), Then::Close)
 }
 
 const HELLO: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hel\"}}]}\n\n\
@@ -111,6 +46,7 @@ fn question() -> ModelRequest {
         tools: Arc::new([spec]),
         messages: vec![Arc::new(atlas_core::message::Body::note("Hi."))],
         strict_roles: false,
+        reasoning: true,
         cache_key: "home-7".into(),
     }
 }
@@ -378,10 +314,4 @@ async fn a_context_that_is_too_small_is_told_with_what_mends_it() {
     assert!(model.check().await.unwrap().is_empty());
     assert!(model.check().await.unwrap().is_empty());
     assert!(server.seen.lock().await[1].0.starts_with("GET /api/ps "));
-}
-
-#[test]
-fn a_password_in_the_address_is_shown_nowhere() {
-    assert_eq!(without_password("http://me:secret@host:1/v1"), "http://host:1/v1");
-    assert_eq!(without_password("http://host/v1"), "http://host/v1");
 }

@@ -1,22 +1,51 @@
 //! The bytes of an answer, as they come, into a whole answer. Without I/O: it is fed, and does not
-//! know from where.
+//! know from where. What the events mean is the dialect's.
 
 use atlas_core::ports::{Answer, Delta, ModelError};
 use serde_json::Value;
 
-use super::assemble::Assembly;
-use super::problem::Problem;
-use crate::model::sse::{Event, Sse, TooLong};
+use super::sse::{Event, Sse, TooLong};
 
 /// The most bytes of one event, or of an answer that is not streamed.
 const EVENT: usize = 8 << 20;
 /// The most bytes of a whole answer: a server that never stops is stopped.
 const ANSWER: usize = 64 << 20;
 
+/// A dialect's way from events to an answer: a state machine without I/O. What it gives back on the
+/// way is text to show.
+pub(super) trait Assemble {
+    /// Takes the data of one event, which has this name in the stream, or none.
+    ///
+    /// # Errors
+    ///
+    /// What the server reports in it.
+    fn event(&mut self, name: &str, data: Value) -> Result<String, ModelError>;
+
+    /// Takes an answer that was not streamed, although a stream was asked for.
+    ///
+    /// # Errors
+    ///
+    /// What the server reports in it, or that it is no answer.
+    fn whole(&mut self, answer: Value) -> Result<String, ModelError>;
+
+    /// Whether the answer itself is whole, so that what still comes is worth only a short wait.
+    fn has_ended(&self) -> bool;
+
+    /// Whether the server said that nothing more comes.
+    fn is_done(&self) -> bool;
+
+    /// The whole answer; `signer` is whose the message is.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError::Truncated`] where its end is missing.
+    fn finish(self, signer: &str) -> Result<Answer, ModelError>;
+}
+
 /// Reads one answer.
-pub(super) struct Reader {
+pub(super) struct Reader<A> {
     form: Form,
-    assembly: Assembly,
+    assembly: A,
     seen: usize,
     done: bool,
 }
@@ -31,9 +60,9 @@ enum Form {
     Whole(Vec<u8>),
 }
 
-impl Reader {
-    pub(super) fn new() -> Self {
-        Self { form: Form::Unknown, assembly: Assembly::new(), seen: 0, done: false }
+impl<A: Assemble> Reader<A> {
+    pub(super) fn new(assembly: A) -> Self {
+        Self { form: Form::Unknown, assembly, seen: 0, done: false }
     }
 
     /// Takes bytes; `deltas` hears their text.
@@ -70,12 +99,12 @@ impl Reader {
 
     /// Whether the server said that nothing more comes.
     pub(super) fn is_done(&self) -> bool {
-        self.done
+        self.done || self.assembly.is_done()
     }
 
     /// Whether the answer itself is whole, so that what still comes is worth only a short wait.
     pub(super) fn has_ended(&self) -> bool {
-        self.done || self.assembly.has_ended()
+        self.is_done() || self.assembly.has_ended()
     }
 
     fn event(
@@ -84,30 +113,16 @@ impl Reader {
         deltas: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<(), ModelError> {
         let data = event.data.trim();
-        if self.done || data.is_empty() {
+        if self.is_done() || data.is_empty() {
             return Ok(());
         }
         if data == "[DONE]" {
             self.done = true;
             return Ok(());
         }
-        let chunk: Value = serde_json::from_str(data)
+        let data = serde_json::from_str(data)
             .map_err(|_| ModelError::Truncated("a piece of the stream is not JSON".to_owned()))?;
-        if event.name == "error" && chunk.get("error").is_none() {
-            return Err(Problem::in_stream(&chunk).into_error(None));
-        }
-        self.add(chunk, deltas)
-    }
-
-    fn add(
-        &mut self,
-        chunk: Value,
-        deltas: &mut (dyn FnMut(Delta) + Send),
-    ) -> Result<(), ModelError> {
-        let shown = self.assembly.add(chunk)?;
-        if !shown.is_empty() {
-            deltas(Delta::Text(shown));
-        }
+        show(self.assembly.event(&event.name, data)?, deltas);
         Ok(())
     }
 
@@ -124,34 +139,22 @@ impl Reader {
                     self.event(&event, deltas)?;
                 }
             }
-            Form::Whole(body) => self.whole(&body, deltas)?,
+            Form::Whole(body) => {
+                let answer = serde_json::from_slice(&body)
+                    .map_err(|_| ModelError::Truncated("the answer is not whole".to_owned()))?;
+                show(self.assembly.whole(answer)?, deltas);
+            }
         }
         self.assembly.finish(signer)
     }
+}
 
-    /// An answer that came in one piece is whole, whether or not it says why it ended.
-    fn whole(
-        &mut self,
-        body: &[u8],
-        deltas: &mut (dyn FnMut(Delta) + Send),
-    ) -> Result<(), ModelError> {
-        let answer: Value = serde_json::from_slice(body)
-            .map_err(|_| ModelError::Truncated("the answer is not whole".to_owned()))?;
-        let answered = answer.pointer("/choices/0/message").is_some();
-        self.add(answer, deltas)?;
-        if !answered {
-            let why = "its answer holds no message; is base_url the address of a chat-completions server?";
-            return Err(ModelError::Refused(why.to_owned()));
-        }
-        self.assembly.end_if_open();
-        Ok(())
+fn show(text: String, deltas: &mut (dyn FnMut(Delta) + Send)) {
+    if !text.is_empty() {
+        deltas(Delta::Text(text));
     }
 }
 
 fn too_long() -> ModelError {
     ModelError::Truncated("the server sends more than an answer can be".to_owned())
 }
-
-#[cfg(test)]
-#[path = "reader_tests.rs"]
-mod tests;

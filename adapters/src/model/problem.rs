@@ -36,7 +36,7 @@ const OVERFLOW_CODES: [&str; 6] = [
 ];
 
 /// How servers without a code say that the request is too long.
-const OVERFLOW_WORDS: [&str; 15] = [
+const OVERFLOW_WORDS: [&str; 16] = [
     "maximum context length",
     "maximum prompt length",
     "context length exceeded",
@@ -47,6 +47,7 @@ const OVERFLOW_WORDS: [&str; 15] = [
     "exceeds the model's context",
     "greater than the context length",
     "prompt is too long",
+    "exceed context limit",
     "input is too long",
     "exceeds the maximum number of tokens allowed",
     "too large for model",
@@ -66,6 +67,15 @@ const STRICT_WORDS: [&str; 10] = [
     "unexpected role 'system' after role",
     "consecutive user messages",
     "messages with the same role in a row",
+];
+
+/// How servers say that reasoning that came back is not what they signed, or not where they signed it.
+const SIGNATURE_WORDS: [&str; 5] = [
+    "invalid signature in",
+    "thinking.signature: field required",
+    "blocks in the latest assistant message cannot be modified",
+    "expected thinking or redacted_thinking, but found",
+    "thought signature is not valid",
 ];
 
 impl Problem {
@@ -114,6 +124,10 @@ impl Problem {
             503
         } else if any(&["authentication", "invalid_api_key", "permission"]) {
             401
+        } else if any(&["billing"]) {
+            402
+        } else if any(&["not_found"]) {
+            404
         } else if any(&["invalid_request", "badrequest", "invalid_argument"])
             || any(&OVERFLOW_CODES)
         {
@@ -134,7 +148,11 @@ impl Problem {
         if client_fault && self.says(&STRICT_WORDS) {
             return ModelError::StrictRoles(reason);
         }
+        if self.status == 400 && self.says(&SIGNATURE_WORDS) {
+            return ModelError::Signature(reason);
+        }
         match self.status {
+            400 if self.says(&["credit balance is too low"]) => ModelError::Payment(reason),
             429 if self.is_quota() => ModelError::Payment(reason),
             429 | 503 | 529 => ModelError::Busy { retry_after, reason },
             401 | 403 => ModelError::Auth(reason),

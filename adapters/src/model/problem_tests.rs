@@ -15,6 +15,7 @@ fn name(error: &ModelError) -> &'static str {
         ModelError::Payment(_) => "payment",
         ModelError::Overflow(_) => "overflow",
         ModelError::StrictRoles(_) => "strict",
+        ModelError::Signature(_) => "signature",
         ModelError::Refused(_) => "refused",
     }
 }
@@ -141,6 +142,76 @@ fn case_78_words_of_the_chat_decide_nothing() {
     let flaky = serde_json::json!({"error": {"message": quoted}});
     assert_eq!(name(&error(502, &flaky.to_string())), "unreachable");
     assert_eq!(name(&error(401, &flaky.to_string())), "auth");
+}
+
+#[test]
+fn what_anthropic_answers_with_is_known_by_status_and_type() {
+    for (status, kind, said, expected) in [
+        (400, "invalid_request_error", "messages: at least one message is required", "refused"),
+        (
+            400,
+            "invalid_request_error",
+            "prompt is too long: 210000 tokens > 200000 maximum",
+            "overflow",
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000, decrease input length or `max_tokens` and try again",
+            "overflow",
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "messages.1.content.0: Invalid `signature` in `thinking` block",
+            "signature",
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
+            "signature",
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
+            "signature",
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "messages.129.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled, a final `assistant` message must start with a thinking block",
+            "signature",
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "Your credit balance is too low to access the Anthropic API.",
+            "payment",
+        ),
+        (401, "authentication_error", "invalid x-api-key", "auth"),
+        (402, "billing_error", "There is an issue with your billing", "payment"),
+        (403, "permission_error", "Your API key does not have permission", "auth"),
+        (404, "not_found_error", "model: claude-none", "refused"),
+        (
+            413,
+            "request_too_large",
+            "Request exceeds the maximum allowed number of bytes",
+            "overflow",
+        ),
+        (429, "rate_limit_error", "This request would exceed your rate limit", "busy"),
+        (500, "api_error", "Internal server error", "unreachable"),
+        (504, "timeout_error", "Request timed out", "unreachable"),
+        (529, "overloaded_error", "Overloaded", "busy"),
+    ] {
+        let body = serde_json::json!({"type": "error", "error": {"type": kind, "message": said}, "request_id": "req_1"});
+        assert_eq!(name(&error(status, &body.to_string())), expected, "{status} {said}");
+        if status != 400 && status != 404 && status != 413 {
+            let streamed = Problem::in_stream(&body).into_error(None);
+            assert_eq!(name(&streamed), expected, "{kind} in the stream");
+        }
+    }
 }
 
 // Case 89: the reason reaches the owner.
