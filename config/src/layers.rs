@@ -52,6 +52,7 @@ pub(crate) struct RawModel {
     pub(crate) window: Option<u32>,
     pub(crate) max_output: Option<u32>,
     pub(crate) strict_roles: bool,
+    pub(crate) cache_ttl: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -46,7 +46,8 @@ pub use crate::place::Place;
 pub use crate::secrets::one_secret;
 pub use crate::source::Source;
 pub use crate::types::{
-    Account, AccountPlatform, BotConfig, Config, Conversations, Model, Provider, RouteConfig,
+    Account, AccountPlatform, BotConfig, CacheTtl, Config, Conversations, Model, Provider,
+    RouteConfig,
 };
 
 /// The exit code for a broken configuration: the system's word for it, which a service manager can
@@ -63,6 +64,9 @@ pub const DEFAULT_MODEL: &str = "default";
 /// The model that is asked for where there is an `OPENAI_API_KEY` and no `[models]`: the provider's
 /// small one that can use tools, so that a first try costs little.
 pub const DEFAULT_OPENAI_MODEL: &str = "gpt-5-mini";
+
+/// The same where there is only an `ANTHROPIC_API_KEY`.
+pub const DEFAULT_ANTHROPIC_MODEL: &str = "claude-sonnet-5";
 
 /// Loads the configuration of a home. A home without `atlas.toml`, or without anything, has the
 /// defaults.

@@ -70,16 +70,16 @@ pub(crate) const ROOT: &[Key] = &[
 const OWNER: &[Key] = &[key("telegram", Kind::Ids), key("discord", Kind::Ids)];
 
 const MODEL: &[Key] = &[
-    key("provider", Kind::OneOf(&["openai", "offline"], &["anthropic"])),
+    key("provider", Kind::OneOf(&["anthropic", "openai", "offline"], &[])),
     key("model", Kind::Text),
     key("base_url", Kind::Address),
     key("api_key", Kind::Secret),
     key("window", Kind::Tokens),
     key("max_output", Kind::Tokens),
     key("strict_roles", Kind::Switch),
+    key("cache_ttl", Kind::OneOf(&["1h", "5m"], &[])),
     key("fallback", Kind::Later),
     key("price", Kind::Later),
-    key("cache_ttl", Kind::Later),
 ];
 
 const ACCOUNT: &[Key] = &[

@@ -60,6 +60,8 @@ pub struct Model {
     pub max_output: Option<u32>,
     /// The server wants strictly alternating roles.
     pub strict_roles: bool,
+    /// How long the server keeps what it has read, from its last use on.
+    pub cache_ttl: CacheTtl,
 }
 
 impl Model {
@@ -74,16 +76,29 @@ impl Model {
             && secret(&self.api_key) == secret(&other.api_key)
             && (self.window, self.max_output) == (other.window, other.max_output)
             && self.strict_roles == other.strict_roles
+            && self.cache_ttl == other.cache_ttl
     }
 }
 
 /// Which dialect a model's server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
+    /// Anthropic's messages.
+    Anthropic,
     /// Chat completions.
     OpenAi,
     /// The stand-in.
     Offline,
+}
+
+/// `cache_ttl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CacheTtl {
+    /// An hour: conversations that never start over have long pauses.
+    #[default]
+    Hour,
+    /// Five minutes, which cost less to write.
+    FiveMinutes,
 }
 
 /// `[accounts.<name>]`.

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use atlas_adapters::discord::{self, DiscordAccount};
-use atlas_adapters::http::{MODEL_IDLE, client_for};
-use atlas_adapters::model::openai::BASE_URL;
-use atlas_adapters::model::{Offline, OpenAi, OpenAiConfig};
+use atlas_adapters::http::{ClientError, MODEL_IDLE, client_for};
+use atlas_adapters::model::{
+    Anthropic, AnthropicConfig, CacheTtl, Offline, OpenAi, OpenAiConfig, anthropic, openai,
+};
 use atlas_adapters::store::SqliteStore;
 use atlas_adapters::telegram::{self, TelegramAccount};
 use atlas_adapters::terminal::{self, TERMINAL, Terminal};
@@ -121,19 +122,16 @@ pub(crate) fn models(
     config.models.iter().map(|(name, model)| Ok((name.clone(), client(name, model)?))).collect()
 }
 
-fn client(name: &ModelName, model: &Model) -> Result<Arc<dyn ModelClient>, Failure> {
+pub(crate) fn client(name: &ModelName, model: &Model) -> Result<Arc<dyn ModelClient>, Failure> {
     Ok(match model.provider {
         Provider::Offline => Arc::new(Offline::new(name.clone())),
         Provider::OpenAi => Arc::new(open_ai(name, model)?),
+        Provider::Anthropic => Arc::new(anthropic(name, model)?),
     })
 }
 
 /// The client of a model behind a chat-completions server.
 pub(crate) fn open_ai(name: &ModelName, model: &Model) -> Result<OpenAi, Failure> {
-    let server = model.base_url.as_deref().unwrap_or(BASE_URL);
-    let client = client_for(server, MODEL_IDLE).map_err(|error| {
-        Failure::new(sentence(&error.why), "Install your system's certificates (ca-certificates).")
-    })?;
     let config = OpenAiConfig {
         name: name.clone(),
         model: model.model.clone(),
@@ -143,7 +141,30 @@ pub(crate) fn open_ai(name: &ModelName, model: &Model) -> Result<OpenAi, Failure
         max_output: model.max_output,
         strict_roles: model.strict_roles,
     };
-    Ok(OpenAi::new(config, client))
+    let server = model.base_url.as_deref().unwrap_or(openai::BASE_URL);
+    Ok(OpenAi::new(config, client_for(server, MODEL_IDLE).map_err(no_certificates)?))
+}
+
+/// The client of a model behind a Messages server.
+pub(crate) fn anthropic(name: &ModelName, model: &Model) -> Result<Anthropic, Failure> {
+    let config = AnthropicConfig {
+        name: name.clone(),
+        model: model.model.clone(),
+        base_url: model.base_url.clone(),
+        api_key: model.api_key.clone(),
+        window: model.window,
+        max_output: model.max_output,
+        cache_ttl: match model.cache_ttl {
+            atlas_config::CacheTtl::Hour => CacheTtl::Hour,
+            atlas_config::CacheTtl::FiveMinutes => CacheTtl::FiveMinutes,
+        },
+    };
+    let server = model.base_url.as_deref().unwrap_or(anthropic::BASE_URL);
+    Ok(Anthropic::new(config, client_for(server, MODEL_IDLE).map_err(no_certificates)?))
+}
+
+fn no_certificates(error: ClientError) -> Failure {
+    Failure::new(sentence(&error.why), "Install your system's certificates (ca-certificates).")
 }
 
 /// The models of a configuration that followed another: the clients of those that stayed as they were.

@@ -10,9 +10,9 @@ use crate::layers::{Raw, RawModel};
 use crate::place::Place;
 use crate::schema::Kind;
 use crate::secrets;
-use crate::types::{Model, Provider};
+use crate::types::{CacheTtl, Model, Provider};
 use crate::value::{self, Written};
-use crate::{DEFAULT_MODEL, DEFAULT_OPENAI_MODEL};
+use crate::{DEFAULT_ANTHROPIC_MODEL, DEFAULT_MODEL, DEFAULT_OPENAI_MODEL};
 
 impl Check<'_> {
     /// The models, never none, and which of them bots have that name none.
@@ -46,30 +46,23 @@ impl Check<'_> {
             );
         }
         let provider = match raw.provider.as_deref() {
+            Some("anthropic") => Provider::Anthropic,
             Some("openai") => Provider::OpenAi,
             Some(_) => Provider::Offline,
             None => {
-                self.missing(&at("provider"), &header, "`provider = \"openai\"`, or \"offline\"");
+                let line = "`provider = \"anthropic\"`, \"openai\", or \"offline\"";
+                self.missing(&at("provider"), &header, line);
                 return None;
             }
         };
-        if provider == Provider::OpenAi {
-            if raw.model.is_none() {
-                let line = format!(
-                    "the model's name at its provider: `model = \"{DEFAULT_OPENAI_MODEL}\"`"
-                );
-                self.missing(&at("model"), &header, &line);
+        match provider {
+            Provider::Anthropic => {
+                self.hosted(name, raw, DEFAULT_ANTHROPIC_MODEL, "ANTHROPIC_API_KEY");
             }
-            // A server of one's own may want no key.
-            if raw.api_key.is_none()
-                && raw.base_url.is_none()
-                && !self.places.written(&at("base_url"))
-            {
-                let line =
-                    "`api_key = \"env:OPENAI_API_KEY\"`, or the `base_url` of a server of your own";
-                self.missing(&at("api_key"), &header, line);
-            }
+            Provider::OpenAi => self.hosted(name, raw, DEFAULT_OPENAI_MODEL, "OPENAI_API_KEY"),
+            Provider::Offline => {}
         }
+        self.belongs(name, raw, provider);
         Some(Model {
             provider,
             model: raw.model.clone().unwrap_or_else(|| "offline".to_owned()),
@@ -78,7 +71,48 @@ impl Check<'_> {
             window: raw.window,
             max_output: raw.max_output,
             strict_roles: raw.strict_roles,
+            cache_ttl: match raw.cache_ttl.as_deref() {
+                Some("5m") => CacheTtl::FiveMinutes,
+                _ => CacheTtl::Hour,
+            },
         })
+    }
+
+    /// What a model behind a server must have.
+    fn hosted(&mut self, name: &str, raw: &RawModel, model: &str, variable: &str) {
+        let at = |key| ["models", name, key];
+        let header = format!("[models.{name}]");
+        if raw.model.is_none() {
+            let line = format!("the model's name at its provider: `model = \"{model}\"`");
+            self.missing(&at("model"), &header, &line);
+        }
+        // A server of one's own may want no key.
+        if raw.api_key.is_none() && raw.base_url.is_none() && !self.places.written(&at("base_url"))
+        {
+            let line = format!(
+                "`api_key = \"env:{variable}\"`, or the `base_url` of a server of your own"
+            );
+            self.missing(&at("api_key"), &header, &line);
+        }
+    }
+
+    /// Keys that say something to one dialect only.
+    fn belongs(&mut self, name: &str, raw: &RawModel, provider: Provider) {
+        let at = |key| ["models", name, key];
+        if raw.cache_ttl.is_some() && provider != Provider::Anthropic {
+            self.fail(
+                &at("cache_ttl"),
+                "`cache_ttl` is for provider \"anthropic\" only".to_owned(),
+                "Take it out: other servers keep what they have read as long as they choose.",
+            );
+        }
+        if raw.strict_roles && provider == Provider::Anthropic {
+            self.fail(
+                &at("strict_roles"),
+                "`strict_roles` is for provider \"openai\" only".to_owned(),
+                "Take it out: with provider \"anthropic\" roles alternate in any case.",
+            );
+        }
     }
 
     /// What answers where no model is set up: the one whose key is in the environment, else
@@ -95,33 +129,32 @@ impl Check<'_> {
             window: None,
             max_output: None,
             strict_roles: false,
+            cache_ttl: CacheTtl::default(),
         };
-        if set("OPENAI_API_KEY").is_none() {
-            if set("ANTHROPIC_API_KEY").is_some() {
-                self.warnings.push(
-                    "ANTHROPIC_API_KEY is set, but this version of Atlas does not speak with Anthropic's models yet; the offline stand-in answers. Set OPENAI_API_KEY, or write [models.default] in atlas.toml."
-                        .to_owned(),
-                );
-            }
+        let (provider, model, key, address) = if set("OPENAI_API_KEY").is_some() {
+            (Provider::OpenAi, DEFAULT_OPENAI_MODEL, "OPENAI_API_KEY", "OPENAI_BASE_URL")
+        } else if set("ANTHROPIC_API_KEY").is_some() {
+            let (key, address) = ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL");
+            (Provider::Anthropic, DEFAULT_ANTHROPIC_MODEL, key, address)
+        } else {
             return offline;
-        }
-        let base_url = set("OPENAI_BASE_URL").map(str::to_owned);
+        };
+        let base_url = set(address).map(str::to_owned);
         if let Some(url) = &base_url {
-            let fits = value::fit("OPENAI_BASE_URL", Kind::Address, &Written::Text(url));
+            let fits = value::fit(address, Kind::Address, &Written::Text(url));
             if let Err((what, mend)) = fits {
-                let place = Place::Variable("OPENAI_BASE_URL".to_owned());
+                let place = Place::Variable(address.to_owned());
                 self.errors.push(Error::new(place, what, mend));
             }
         }
-        let api_key = match secrets::resolve(self.source, "env:OPENAI_API_KEY") {
+        let api_key = match secrets::resolve(self.source, &format!("env:{key}")) {
             Ok(found) => Some(found.secret),
             Err((what, mend)) => {
-                let place = Place::Variable("OPENAI_API_KEY".to_owned());
+                let place = Place::Variable(key.to_owned());
                 self.errors.push(Error::new(place, what, mend));
                 None
             }
         };
-        let model = DEFAULT_OPENAI_MODEL.to_owned();
-        Model { provider: Provider::OpenAi, model, base_url, api_key, ..offline }
+        Model { provider, model: model.to_owned(), base_url, api_key, ..offline }
     }
 }

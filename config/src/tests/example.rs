@@ -28,11 +28,11 @@ fn the_example_says_nothing_until_its_comments_are_opened() {
 
 #[test]
 fn every_line_of_the_example_is_accepted() {
-    let home = Home::new(&spoken()).set("OPENAI_API_KEY", "sk-1");
+    let home = Home::new(&spoken()).set("OPENAI_API_KEY", "sk-1").set("ANTHROPIC_API_KEY", "sk-2");
     vault(&home, "1:a", 0o600);
     vault_of(&home, "discord", "a.b.c", 0o600);
     let config = home.config();
-    assert_eq!((config.models.len(), config.accounts.len(), config.routes.len()), (2, 2, 1));
+    assert_eq!((config.models.len(), config.accounts.len(), config.routes.len()), (3, 2, 1));
     assert_eq!(config.warnings, Vec::<String>::new());
 }
 

@@ -208,7 +208,7 @@ fn what_a_later_version_brings_is_refused_as_that_and_never_passed_over() {
             assert!(whats.iter().any(|what| what.starts_with(&start)), "{whats:#?}");
         }
     }
-    assert_eq!(count, 9);
+    assert_eq!(count, 8);
     assert_eq!(
         errors("[[routines]]\nname = \"x\"\n"),
         [
@@ -223,10 +223,10 @@ fn what_a_later_version_brings_is_refused_as_that_and_never_passed_over() {
         ]
     );
     assert_eq!(
-        errors("[models.a]\nprovider = \"anthropic\"\n"),
+        errors("[models.a]\nprovider = \"offline\"\nprice = 1\n"),
         [
-            "atlas.toml:2:12: this version of Atlas does not know provider \"anthropic\" yet\n  It knows: \
-          \"openai\", \"offline\"."
+            "atlas.toml:3:1: this version of Atlas does not know `price` in [models.a] yet\n  Take it out, or \
+          put a # before it, until a version that knows it."
         ]
     );
 }
@@ -311,7 +311,7 @@ fn a_value_of_the_wrong_kind_is_told_what_its_key_takes() {
         (
             "[models]\nprovider = \"offline\"",
             "atlas.toml:2:1: `models` takes a section, not text\n  Open it as [models.<name>] and write \
-             its keys below: provider, model, base_url, api_key, window, max_output, strict_roles.",
+             its keys below: provider, model, base_url, api_key, window, max_output, strict_roles, cache_ttl.",
         ),
     ] {
         assert_eq!(errors(text), [error]);
@@ -333,17 +333,17 @@ fn a_bad_value_is_shown_with_what_is_right() {
         (
             "[models.a]\nprovider = \"opena\"",
             "atlas.toml:2:12: unknown provider `opena`\n  The nearest is \"openai\". It knows: \
-             \"openai\", \"offline\".",
+             \"anthropic\", \"openai\", \"offline\".",
         ),
         (
             "[models.a]\nprovider = \"ollama\"",
-            "atlas.toml:2:12: unknown provider `ollama`\n  It knows: \"openai\", \"offline\". \"openai\" is \
+            "atlas.toml:2:12: unknown provider `ollama`\n  It knows: \"anthropic\", \"openai\", \"offline\". \"openai\" is \
              any server that speaks chat completions; its address goes into `base_url`.",
         ),
         (
             "[models.a]\nprovider = \"antropic\"",
-            "atlas.toml:2:12: unknown provider `antropic`\n  The nearest is \"anthropic\", which this \
-             version of Atlas does not know yet. It knows: \"openai\", \"offline\".",
+            "atlas.toml:2:12: unknown provider `antropic`\n  The nearest is \"anthropic\". It knows: \
+             \"anthropic\", \"openai\", \"offline\".",
         ),
         (
             "[models.a]\nprovider = \"offline\"\nmodel = \" \"",
@@ -406,7 +406,7 @@ fn what_is_missing_is_told_where_its_section_opens() {
             "atlas.toml:1:11: [accounts.tg] has no `platform`\n  Add `platform = \"telegram\"`, or \"discord\".",
             "atlas.toml:1:11: [accounts.tg] has no `token`\n  Add `token = \"env:TELEGRAM_TOKEN\"`, as \
              BotFather gave it.",
-            "atlas.toml:2:9: [models.a] has no `provider`\n  Add `provider = \"openai\"`, or \"offline\".",
+            "atlas.toml:2:9: [models.a] has no `provider`\n  Add `provider = \"anthropic\"`, \"openai\", or \"offline\".",
             "atlas.toml:3:9: [models.b] has no `api_key`\n  Add `api_key = \"env:OPENAI_API_KEY\"`, or the \
              `base_url` of a server of your own.",
             "atlas.toml:3:9: [models.b] has no `model`\n  Add the model's name at its provider: `model = \

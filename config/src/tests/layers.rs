@@ -169,15 +169,52 @@ fn where_no_model_is_set_up_the_key_of_the_environment_decides() {
 }
 
 #[test]
-fn a_key_for_a_provider_that_comes_later_is_told_and_the_stand_in_answers() {
-    let config = Home::new("").set("ANTHROPIC_API_KEY", "sk-ant").config();
-    assert_eq!(config.models[&config.default_model].provider, Provider::Offline);
+fn the_key_of_anthropic_decides_where_there_is_no_other() {
+    let config = Home::new("")
+        .set("ANTHROPIC_API_KEY", "sk-ant")
+        .set("ANTHROPIC_BASE_URL", "http://h")
+        .config();
+    let model = &config.models[&config.default_model];
     assert_eq!(
-        config.warnings,
+        (model.provider, model.model.as_str()),
+        (Provider::Anthropic, crate::DEFAULT_ANTHROPIC_MODEL)
+    );
+    assert_eq!(model.base_url.as_deref(), Some("http://h"));
+    assert_eq!(model.api_key.as_ref().unwrap().expose_secret(), "sk-ant");
+    assert_eq!(config.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn what_only_one_dialect_understands_is_refused_with_the_others() {
+    let claude = "[models.a]\nprovider = \"anthropic\"\nmodel = \"m\"\napi_key = \"env:K\"\n";
+    let home = |more: &str| Home::new(&format!("{claude}{more}")).set("K", "sk-ant");
+    let ttl = |more: &str| home(more).config().models[&"a".into()].cache_ttl;
+    assert_eq!(ttl(""), crate::CacheTtl::Hour);
+    assert_eq!(ttl("cache_ttl = \"5m\"\n"), crate::CacheTtl::FiveMinutes);
+    assert_eq!(
+        home("strict_roles = true\n").errors(),
         [
-            "ANTHROPIC_API_KEY is set, but this version of Atlas does not speak with Anthropic's models \
-          yet; the offline stand-in answers. Set OPENAI_API_KEY, or write [models.default] in atlas.toml."
+            "atlas.toml:5:16: `strict_roles` is for provider \"openai\" only\n  Take it out: with provider \
+             \"anthropic\" roles alternate in any case."
         ]
+    );
+    assert_eq!(
+        home("cache_ttl = \"2h\"\n").errors(),
+        [
+            "atlas.toml:5:13: unknown cache_ttl `2h`\n  The nearest is \"1h\". It knows: \"1h\", \"5m\"."
+        ]
+    );
+    assert_eq!(
+        Home::new("[models.a]\nprovider = \"offline\"\ncache_ttl = \"1h\"\n").errors(),
+        [
+            "atlas.toml:3:13: `cache_ttl` is for provider \"anthropic\" only\n  Take it out: other servers \
+             keep what they have read as long as they choose."
+        ]
+    );
+    assert_eq!(
+        Home::new("[models.a]\nprovider = \"anthropic\"\n").errors().len(),
+        2,
+        "a model and a key are asked for"
     );
 }
 

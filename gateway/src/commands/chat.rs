@@ -84,7 +84,7 @@ fn described(model: &Model) -> String {
         Provider::Offline => {
             "by the offline stand-in: a few rules, no model ([models.default] sets one)".to_owned()
         }
-        Provider::OpenAi => {
+        Provider::Anthropic | Provider::OpenAi => {
             let server = model.base_url.as_deref().map(|url| format!(" at {url}"));
             format!("with the model {}{}", model.model, server.unwrap_or_default())
         }

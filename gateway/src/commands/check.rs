@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use atlas_adapters::discord::DiscordAccount;
@@ -14,7 +15,8 @@ use atlas_adapters::telegram::TelegramAccount;
 use atlas_config::{BotConfig, Config, Model, Provider};
 use atlas_core::bot::MAIN;
 use atlas_core::ids::{AccountId, ModelName, PlatformChat};
-use atlas_core::ports::{FileError, MemoryFiles, ModelError, Store};
+use atlas_core::message::Body;
+use atlas_core::ports::{FileError, MemoryFiles, ModelError, ModelRequest, Store};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -31,6 +33,9 @@ pub(super) struct Arguments {
     /// Print the list as JSON
     #[arg(long)]
     json: bool,
+    /// Ask each model a small question too; it costs some tokens
+    #[arg(long)]
+    ask: bool,
 }
 
 /// One thing that was looked at.
@@ -58,7 +63,7 @@ impl Fault {
 
 pub(super) async fn run(arguments: Arguments, context: Context) -> Result<ExitCode, Failure> {
     let rows = match context.config() {
-        Ok(config) => look(&config).await,
+        Ok(config) => look(&config, arguments.ask).await,
         Err(failure) => vec![Row {
             name: "configuration".to_owned(),
             found: Err(Fault::new(failure.what, failure.mend)),
@@ -70,14 +75,19 @@ pub(super) async fn run(arguments: Arguments, context: Context) -> Result<ExitCo
     Ok(if right { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn look(config: &Config) -> Vec<Row> {
+async fn look(config: &Config, ask: bool) -> Vec<Row> {
     let mut rows = vec![
         row("configuration", configuration(config)),
         row("database", database(config).await),
         row("files", files(config).await),
     ];
     for (name, model) in &config.models {
-        rows.push(row(format!("model {name}"), in_time(check_model(name, model)).await));
+        let found = in_time(check_model(name, model)).await;
+        let found = match found {
+            Ok(found) if ask => in_time(asked(name, model, found)).await,
+            found => found,
+        };
+        rows.push(row(format!("model {name}"), found));
     }
     for id in config.accounts.keys() {
         rows.push(row(format!("account {id}"), in_time(account(config, id)).await));
@@ -161,16 +171,35 @@ fn writable(home: &Path) -> Result<(), Fault> {
 }
 
 async fn check_model(name: &ModelName, model: &Model) -> Result<String, Fault> {
-    match model.provider {
+    let known = match model.provider {
         Provider::Offline => {
-            Ok("the offline stand-in; [models.default] sets a real one".to_owned())
+            return Ok("the offline stand-in; [models.default] sets a real one".to_owned());
         }
-        Provider::OpenAi => {
-            let known = parts::open_ai(name, model)?.check().await;
-            let remarks = known.map_err(|error| model_fault(name, model, &error))?;
-            Ok(std::iter::once(model.model.clone()).chain(remarks).collect::<Vec<_>>().join("; "))
-        }
+        Provider::OpenAi => parts::open_ai(name, model)?.check().await,
+        Provider::Anthropic => parts::anthropic(name, model)?.check().await,
+    };
+    let remarks = known.map_err(|error| model_fault(name, model, &error))?;
+    Ok(std::iter::once(model.model.clone()).chain(remarks).collect::<Vec<_>>().join("; "))
+}
+
+/// Asks a model that answers for its server in earnest; `found` is what is known of it.
+async fn asked(name: &ModelName, model: &Model, found: String) -> Result<String, Fault> {
+    let request = ModelRequest {
+        system: "Answer in one word.".into(),
+        tools: Arc::new([]),
+        messages: vec![Arc::new(Body::note("Are you there?"))],
+        strict_roles: model.strict_roles,
+        reasoning: true,
+        cache_key: String::new(),
+    };
+    let answer = parts::client(name, model)?.ask(&request, &mut |_| {}).await;
+    let answer = answer.map_err(|error| model_fault(name, model, &error))?;
+    if answer.text.trim().is_empty() {
+        let mend = format!("Ask it yourself, and see `model` and `max_output` of [models.{name}].");
+        return Err(Fault::new(format!("{} answers without a word", model.model), mend));
     }
+    let (input, output) = (answer.tokens.input, answer.tokens.output);
+    Ok(format!("{found}; it answers ({input} tokens read, {output} written)"))
 }
 
 fn model_fault(name: &ModelName, model: &Model, error: &ModelError) -> Fault {
