@@ -96,6 +96,11 @@ impl Harness {
         ));
     }
 
+    /// The model is asked in Anthropic's dialect.
+    pub fn use_anthropic(&mut self) {
+        self.config = self.config.replace("provider = \"openai\"", "provider = \"anthropic\"");
+    }
+
     /// The owner, on Discord.
     #[must_use]
     pub fn discord_owner(&self) -> discord::User {

@@ -1,22 +1,27 @@
-//! A stand-in for a chat-completions server on the wire: scripted answers in streamed chunks, and a
-//! check of every request that it is given.
+//! A stand-in for a model's server on the wire, in either dialect: scripted answers in streamed chunks,
+//! and a check of every request that it is given.
 //!
-//! What an answer is made of stands in [`reply`]; what a request must be, in [`check`]; how the
-//! server speaks, in `server`.
+//! What an answer is made of stands in [`reply`]; what a request says, in [`check`]; what it must be and
+//! how its answer looks, in `chat` and `messages`, one a dialect; how the server speaks, in `server`;
+//! and what the real servers' caches would have saved, in [`cache`].
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::bell::{Bell, Gate, Told};
 
+pub mod cache;
+mod chat;
 pub mod check;
+mod messages;
 pub mod reply;
 mod server;
+mod signing;
 #[cfg(test)]
 mod tests;
 
-pub use check::Request;
-pub use reply::{Reply, call, calls, empty, raw_sse, say, status, truncated};
+pub use check::{Dialect, Request};
+pub use reply::{Reply, call, calls, empty, failing, raw_sse, say, status, truncated};
 use server::{Lane, State, Steps};
 
 /// The key that the stand-in accepts. Looks like one, so that a search of the logs finds it.
@@ -87,6 +92,16 @@ impl Model {
     /// From now on the server wants strictly alternating roles, as some do.
     pub fn strict_roles(&self) {
         self.state.change(|state| state.strict_roles = true);
+    }
+
+    /// From now on the server refuses what it has signed before, as one does that has changed its keys.
+    pub fn forget_signatures(&self) {
+        self.state.change(|state| state.signing.key += 1);
+    }
+
+    /// From now on a thought is refused where anything before it has changed, as newer servers do.
+    pub fn bind_thoughts(&self) {
+        self.state.change(|state| state.signing.binds = true);
     }
 
     /// A gate of this server's bell.

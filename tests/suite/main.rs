@@ -5,9 +5,11 @@ use atlas_tests::harness::Harness;
 
 mod access;
 mod again;
+mod anthropic;
 mod architecture;
 mod audience;
 mod bad_input;
+mod cache;
 mod cases;
 mod commands;
 mod crowd;

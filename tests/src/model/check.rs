@@ -1,24 +1,63 @@
-//! What a request must be: paired calls, nothing empty, roles in an order that servers take, and the
-//! earlier request of the same conversation as a prefix of the next.
+//! A request as the stand-in reads it, in either dialect: what it says, and the earlier request of the
+//! same conversation as a prefix of the next.
 
 use serde_json::Value;
+
+use super::{chat, messages};
+
+/// How a request is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Chat completions.
+    Chat,
+    /// Anthropic's messages.
+    Messages,
+}
 
 /// A request as it was captured.
 #[derive(Clone, Debug)]
 pub struct Request {
+    /// How it is written.
+    pub dialect: Dialect,
     /// The whole body.
     pub body: Value,
     /// Input tokens as the server counts them.
     pub input: u64,
     /// Of these, those that an earlier request of the conversation had cached.
     pub cached: u64,
+    /// The messages in the shape of chat completions, whatever the dialect.
+    shown: Vec<Value>,
+    /// What a server compares, in its order, as text: the tools, then each message or block, without
+    /// the marks of a cache.
+    pub(super) elements: Vec<String>,
 }
 
 impl Request {
-    /// The messages, `system` included.
+    /// Reads a body.
+    pub(super) fn new(dialect: Dialect, body: Value) -> Self {
+        let (shown, elements) = match dialect {
+            Dialect::Chat => chat::read(&body),
+            Dialect::Messages => messages::read(&body),
+        };
+        let input = elements.iter().map(|element| size(element)).sum();
+        Self { dialect, body, input, cached: 0, shown, elements }
+    }
+
+    /// The same after these requests of the same conversation.
+    pub(super) fn after<'a>(mut self, earlier: impl Iterator<Item = &'a Self>) -> Self {
+        self.cached = earlier.map(|earlier| self.shared(earlier)).max().unwrap_or(0);
+        self
+    }
+
+    fn shared(&self, earlier: &Self) -> u64 {
+        let same = self.elements.iter().zip(&earlier.elements).take_while(|(a, b)| a == b);
+        same.map(|(element, _)| size(element)).sum()
+    }
+
+    /// The messages, `system` included, in the shape of chat completions.
     #[must_use]
     pub fn messages(&self) -> &[Value] {
-        self.body["messages"].as_array().map_or(&[], Vec::as_slice)
+        &self.shown
     }
 
     /// The instructions.
@@ -57,14 +96,24 @@ impl Request {
     /// What the conversation's requests have in common.
     #[must_use]
     pub fn cache_key(&self) -> &str {
-        self.body["prompt_cache_key"].as_str().unwrap_or_default()
+        let key = match self.dialect {
+            Dialect::Chat => &self.body["prompt_cache_key"],
+            Dialect::Messages => &self.body["metadata"]["user_id"],
+        };
+        key.as_str().unwrap_or_default()
     }
 
     /// The tools' names.
     #[must_use]
     pub fn tools(&self) -> Vec<&str> {
         let tools = self.body["tools"].as_array().map_or(&[][..], Vec::as_slice);
-        tools.iter().filter_map(|tool| tool["function"]["name"].as_str()).collect()
+        tools
+            .iter()
+            .filter_map(|tool| match self.dialect {
+                Dialect::Chat => tool["function"]["name"].as_str(),
+                Dialect::Messages => tool["name"].as_str(),
+            })
+            .collect()
     }
 
     /// One line for a failure.
@@ -75,6 +124,10 @@ impl Request {
         let last: String = last.chars().take(600).collect();
         format!("{} [{}] last: {last}", self.body["model"], roles.join(" "))
     }
+}
+
+fn size(element: &str) -> u64 {
+    (element.len() as u64).div_ceil(4)
 }
 
 /// What a message says: its content, whether a string or parts.
@@ -89,149 +142,24 @@ pub fn text(message: &Value) -> String {
     }
 }
 
-/// What no server should be sent.
-#[must_use]
-pub fn faults(body: &Value) -> Vec<String> {
-    let mut faults = Vec::new();
-    let Some(messages) = body["messages"].as_array() else {
-        return vec!["no messages".to_owned()];
-    };
-    let mut open: Vec<String> = Vec::new();
-    for (index, message) in messages.iter().enumerate() {
-        let role = message["role"].as_str().unwrap_or("?");
-        if role != "tool" && !open.is_empty() {
-            faults.push(format!("message {index} ({role}) comes before the results of {open:?}"));
-            open.clear();
-        }
-        match role {
-            "system" if index == 0 => faults.extend(empty(message, index)),
-            "system" => faults.push(format!("message {index}: a system message that is not first")),
-            "user" => faults.extend(empty(message, index)),
-            "assistant" => faults.extend(assistant(message, index, &mut open)),
-            "tool" => {
-                faults.extend(empty(message, index));
-                let id = message["tool_call_id"].as_str().unwrap_or_default();
-                match open.iter().position(|call| call == id) {
-                    Some(found) => drop(open.remove(found)),
-                    None => {
-                        faults.push(format!("message {index}: a result of no open call, {id:?}"))
-                    }
-                }
-            }
-            other => faults.push(format!("message {index}: role {other:?}")),
-        }
-    }
-    if !open.is_empty() {
-        faults.push(format!("the request ends before the results of {open:?}"));
-    }
-    if matches!(messages.last(), Some(last) if last["role"] == "assistant") {
-        faults.push("the request ends with the assistant's own words".to_owned());
-    }
-    faults
-}
-
-fn empty(message: &Value, index: usize) -> Option<String> {
-    let blank = match &message["content"] {
-        Value::Array(parts) => {
-            parts.is_empty()
-                || parts.iter().any(|part| {
-                    part["type"] == "text" && part["text"].as_str().is_none_or(str::is_empty)
-                })
-        }
-        Value::String(text) => text.is_empty(),
-        _ => true,
-    };
-    blank.then(|| format!("message {index} ({}) is empty", message["role"]))
-}
-
-fn assistant(message: &Value, index: usize, open: &mut Vec<String>) -> Vec<String> {
-    let mut faults = Vec::new();
-    let calls = message["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
-    if calls.is_empty() {
-        faults.extend(empty(message, index));
-        if message.get("tool_calls").is_some() {
-            faults.push(format!("message {index}: an empty list of calls"));
-        }
-    }
-    for call in calls {
-        let id = call["id"].as_str().unwrap_or_default().to_owned();
-        if id.is_empty() || open.contains(&id) {
-            faults.push(format!("message {index}: the call's id {id:?} is empty or given twice"));
-        }
-        if call["function"]["name"].as_str().is_none_or(str::is_empty) {
-            faults.push(format!("message {index}: a call without a name"));
-        }
-        if !call["function"]["arguments"].is_string() {
-            faults.push(format!("message {index}: arguments that are no text"));
-        }
-        open.push(id);
-    }
-    faults
-}
-
-/// Whether a server with strict roles takes it: after `system`, user and assistant take turns, and
-/// only an assistant follows a tool's results.
-#[must_use]
-pub fn strict_roles(body: &Value) -> bool {
-    let mut before = "assistant";
-    for message in body["messages"].as_array().map_or(&[][..], Vec::as_slice) {
-        let role = message["role"].as_str().unwrap_or_default();
-        let fits = match role {
-            "system" => true,
-            "user" => before == "assistant",
-            "assistant" => before != "assistant",
-            "tool" => matches!(before, "assistant" | "tool"),
-            _ => false,
-        };
-        if !fits {
-            return false;
-        }
-        if role != "system" {
-            before = role;
-        }
-    }
-    true
-}
-
-/// Whether two values are the same on the wire, the order of their keys included.
-fn same(one: &Value, other: &Value) -> bool {
-    let written = |value: &Value| value.to_string();
-    written(one) == written(other)
-}
-
 /// Where `later` is not `earlier` and more; None where it is.
 #[must_use]
-pub fn prefix_break(earlier: &Value, later: &Value) -> Option<String> {
-    if !same(&earlier["tools"], &later["tools"]) {
+pub fn prefix_break(earlier: &Request, later: &Request) -> Option<String> {
+    let (before, after) = (&earlier.elements, &later.elements);
+    if before.first() != after.first() {
         return Some("the tools changed".to_owned());
     }
-    let (before, after) = (earlier["messages"].as_array()?, later["messages"].as_array()?);
+    // The tools are no message.
     if after.len() < before.len() {
-        return Some(format!("{} messages became {}", before.len(), after.len()));
+        return Some(format!("{} messages became {}", before.len() - 1, after.len() - 1));
     }
-    let differs = before.iter().zip(after).position(|(b, a)| !same(b, a))?;
-    let cut = |message: &Value| message.to_string().chars().take(1500).collect::<String>();
+    let differs = before.iter().zip(after).position(|(b, a)| b != a)?;
+    let cut = |element: &str| element.chars().take(1500).collect::<String>();
     Some(format!(
-        "message {differs} of {} was rewritten\n    from {}\n    to   {}",
-        before.len(),
+        "message {} of {} was rewritten\n    from {}\n    to   {}",
+        differs - 1,
+        before.len() - 1,
         cut(&before[differs]),
         cut(&after[differs])
     ))
-}
-
-/// Input tokens of a request, and those that `earlier` requests left in the cache.
-#[must_use]
-pub fn tokens<'a>(body: &Value, earlier: impl Iterator<Item = &'a Value>) -> (u64, u64) {
-    let size = |value: &Value| (value.to_string().len() as u64).div_ceil(4);
-    let messages = body["messages"].as_array().map_or(&[][..], Vec::as_slice);
-    let input = size(&body["tools"]) + messages.iter().map(size).sum::<u64>();
-    let shared = |earlier: &Value| {
-        if !same(&earlier["tools"], &body["tools"]) {
-            return 0;
-        }
-        let before = earlier["messages"].as_array().map_or(&[][..], Vec::as_slice);
-        let same = before.iter().zip(messages).take_while(|(b, a)| same(b, a));
-        size(&body["tools"]) + same.map(|(b, _)| size(b)).sum::<u64>()
-    };
-    (input, earlier.map(shared).max().unwrap_or(0))
 }

@@ -1,7 +1,7 @@
 //! What the server answers, as a short list of constructors: `say("hello")`,
 //! `call("memory", json!({…}))`, `status(429, "slow down")`.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::bell::Gate;
 
@@ -20,11 +20,18 @@ pub(super) enum Kind {
     Answer(Answer),
     /// The body of a 200 stream, as it stands.
     Raw(String),
+    /// A refusal: in the words of the dialect that was asked in, or with this very body.
     Status {
         code: u16,
-        body: String,
+        reason: Reason,
         retry_after: Option<u64>,
     },
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Reason {
+    Words(String),
+    Body(String),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -36,8 +43,12 @@ pub(super) struct Answer {
     pub(super) finish: Option<&'static str>,
     /// More fields of the first delta.
     pub(super) extra: Option<Value>,
+    /// What the model thought before it spoke.
+    pub(super) thinking: Option<String>,
     /// The stream breaks off before its end.
     pub(super) truncated: bool,
+    /// The stream ends with an error of this type.
+    pub(super) failing: Option<&'static str>,
 }
 
 impl Reply {
@@ -77,6 +88,13 @@ impl Reply {
     #[must_use]
     pub fn and_call(mut self, name: &str, arguments: &Value) -> Self {
         self.answer().calls.push((name.to_owned(), arguments.to_string()));
+        self
+    }
+
+    /// After this thought, which nobody is shown and the server wants back as it gave it.
+    #[must_use]
+    pub fn thinking(mut self, thought: &str) -> Self {
+        self.answer().thinking = Some(thought.to_owned());
         self
     }
 
@@ -136,21 +154,30 @@ pub fn raw_sse(body: &str) -> Reply {
     Reply::of(Kind::Raw(body.to_owned()))
 }
 
+/// The beginning of an answer; then an error of this type instead of its end: `overloaded_error`.
+#[must_use]
+pub fn failing(text: &str, kind: &'static str) -> Reply {
+    let answer = Answer { text: text.to_owned(), failing: Some(kind), ..Answer::default() };
+    Reply::of(Kind::Answer(answer))
+}
+
 /// A refusal, with the provider's reason.
 #[must_use]
 pub fn status(code: u16, reason: &str) -> Reply {
-    let kind = match code {
-        401 => "invalid_api_key",
-        402 => "insufficient_credit",
-        429 => "rate_limit_exceeded",
-        _ => "error",
-    };
-    let body = json!({"error": {"message": reason, "type": kind, "code": kind}}).to_string();
-    Reply::of(Kind::Status { code, body, retry_after: None })
+    let reason = Reason::Words(reason.to_owned());
+    Reply::of(Kind::Status { code, reason, retry_after: None })
 }
 
 /// A refusal whose body is this.
 #[must_use]
 pub fn status_raw(code: u16, body: &str) -> Reply {
-    Reply::of(Kind::Status { code, body: body.to_owned(), retry_after: None })
+    let reason = Reason::Body(body.to_owned());
+    Reply::of(Kind::Status { code, reason, retry_after: None })
+}
+
+/// Pieces of at most `size` characters. A long text still comes in some 200 pieces.
+pub(super) fn pieces(text: &str, size: usize) -> Vec<String> {
+    let characters: Vec<char> = text.chars().collect();
+    let size = size.max(characters.len() / 200);
+    characters.chunks(size).map(|piece| piece.iter().collect()).collect()
 }

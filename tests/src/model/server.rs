@@ -1,4 +1,4 @@
-//! How the server speaks: chat completions as a stream of events.
+//! How the server speaks: a stream of events in the dialect that it is asked in.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
@@ -7,15 +7,17 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{ConnectInfo, Request as HttpRequest};
-use axum::http::{Method, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use futures_util::stream;
 use serde_json::{Value, json};
 
-use super::check::{self, Request};
-use super::reply::{Answer, Kind, Reply};
-use super::{KEY, Takes};
+use super::check::{self, Dialect, Request};
+use super::messages::{self, Refusal as Refused};
+use super::reply::{Kind, Reason, Reply};
+use super::signing::Signing;
+use super::{KEY, Takes, chat};
 use crate::bell::{Gate, Told};
 use crate::wire::Cut;
 
@@ -55,6 +57,7 @@ pub(super) struct State {
     pub(super) failures: Vec<String>,
     pub(super) breaks_announced: usize,
     pub(super) strict_roles: bool,
+    pub(super) signing: Signing,
     /// The last request of each conversation, for the prefix rule.
     latest: BTreeMap<String, Arc<Request>>,
     answers: u64,
@@ -74,25 +77,21 @@ impl State {
     }
 
     /// Captures a request and chooses its answer.
-    fn take(&mut self, body: Value) -> Result<(Arc<Request>, Reply, u64), Refusal> {
-        let key = body["prompt_cache_key"].as_str().unwrap_or_default().to_owned();
+    fn take(
+        &mut self,
+        dialect: Dialect,
+        body: Value,
+        headers: &HeaderMap,
+    ) -> Result<Taken, Refusal> {
+        let request = Request::new(dialect, body);
+        let key = request.cache_key().to_owned();
         let same = self.requests.iter().filter(|earlier| earlier.cache_key() == key);
-        let (input, cached) = check::tokens(&body, same.map(|earlier| &earlier.body));
-        let request = Arc::new(Request { body, input, cached });
+        let request = Arc::new(request.after(same.map(|earlier| &**earlier)));
         let number = self.requests.len();
         self.requests.push(request.clone());
-        let faults = check::faults(&request.body);
-        if let Some(first) = faults.first().cloned() {
-            self.failures.extend(faults.iter().map(|fault| format!("request {number}: {fault}")));
-            return Err((400, first));
-        }
-        if self.strict_roles && !check::strict_roles(&request.body) {
-            let why = "After the optional system message, conversation roles must alternate \
-                       user/assistant/user/assistant/...";
-            return Err((400, why.to_owned()));
-        }
+        self.look(&request, headers, number)?;
         if let Some(earlier) = self.latest.insert(key, request.clone())
-            && let Some(broken) = check::prefix_break(&earlier.body, &request.body)
+            && let Some(broken) = check::prefix_break(&earlier, &request)
         {
             if self.breaks_announced > 0 {
                 self.breaks_announced -= 1;
@@ -102,7 +101,43 @@ impl State {
         }
         self.answers += 1;
         let reply = self.reply(&request)?;
-        Ok((request, reply, self.answers))
+        Ok(Taken { request, reply, number: self.answers, signing: self.signing })
+    }
+
+    /// Refuses what the real server refuses.
+    fn look(
+        &mut self,
+        request: &Request,
+        headers: &HeaderMap,
+        number: usize,
+    ) -> Result<(), Refusal> {
+        if request.body["stream"] != true {
+            self.failures.push("a request without `stream`".to_owned());
+        }
+        match request.dialect {
+            Dialect::Messages => match messages::look(request, headers, self.signing) {
+                Ok(()) => Ok(()),
+                Err(Refused::Refused(why)) => Err((400, why)),
+                Err(Refused::Fault(why)) => {
+                    self.failures.push(format!("request {number}: {why}"));
+                    Err((400, why))
+                }
+            },
+            Dialect::Chat => {
+                let faults = chat::faults(&request.body);
+                if let Some(first) = faults.first().cloned() {
+                    let faults = faults.iter().map(|fault| format!("request {number}: {fault}"));
+                    self.failures.extend(faults);
+                    return Err((400, first));
+                }
+                if self.strict_roles && !chat::strict_roles(&request.body) {
+                    let why = "After the optional system message, conversation roles must \
+                               alternate user/assistant/user/assistant/...";
+                    return Err((400, why.to_owned()));
+                }
+                Ok(())
+            }
+        }
     }
 
     fn reply(&mut self, request: &Request) -> Result<Reply, Refusal> {
@@ -121,6 +156,14 @@ impl State {
 
 type Refusal = (u16, String);
 
+/// A request that is answered, and with what.
+struct Taken {
+    request: Arc<Request>,
+    reply: Reply,
+    number: u64,
+    signing: Signing,
+}
+
 pub(super) fn routes(state: &Arc<Told<State>>) -> Router {
     let state = state.clone();
     Router::new().fallback(move |ConnectInfo(cut): ConnectInfo<Cut>, request: HttpRequest| {
@@ -129,19 +172,46 @@ pub(super) fn routes(state: &Arc<Told<State>>) -> Router {
     })
 }
 
-async fn answer(state: &Arc<Told<State>>, cut: Cut, request: HttpRequest) -> Response {
-    let key = request.headers().get(header::AUTHORIZATION).and_then(|key| key.to_str().ok());
-    if key.and_then(|key| key.strip_prefix("Bearer ")) != Some(KEY) {
-        return refuse(401, "Incorrect API key provided");
+/// The dialect that somebody asks in, for each has its own header for the key, and whether the key is
+/// right.
+fn asker(headers: &HeaderMap) -> (Dialect, bool) {
+    let header = |name: &str| headers.get(name).and_then(|key| key.to_str().ok());
+    match header("x-api-key") {
+        Some(key) => (Dialect::Messages, key == KEY),
+        None => {
+            let key = header("authorization").and_then(|key| key.strip_prefix("Bearer "));
+            (Dialect::Chat, key == Some(KEY))
+        }
     }
-    let path = request.uri().path().to_owned();
-    match (request.method(), path.as_str()) {
-        (&Method::GET, "/v1/models") => json_body(200, &models()),
-        (&Method::POST, "/v1/chat/completions") => complete(state, cut, request).await,
-        (method, path) => {
+}
+
+async fn answer(state: &Arc<Told<State>>, cut: Cut, request: HttpRequest) -> Response {
+    let (path, method) = (request.uri().path().to_owned(), request.method().clone());
+    let (dialect, is_known) = asker(request.headers());
+    if !is_known {
+        let why = match dialect {
+            Dialect::Chat => "Incorrect API key provided",
+            Dialect::Messages => "invalid x-api-key",
+        };
+        return refuse(dialect, 401, why);
+    }
+    match (method, path.as_str(), dialect) {
+        (Method::GET, "/v1/models", _) => json_body(200, models().to_string()),
+        (Method::GET, "/v1/models/stand-in", Dialect::Messages) => {
+            json_body(200, json!({"type": "model", "id": "stand-in"}).to_string())
+        }
+        (Method::GET, other, Dialect::Messages) if other.starts_with("/v1/models/") => {
+            let name = other.trim_start_matches("/v1/models/");
+            refuse(dialect, 404, &format!("model: {name}"))
+        }
+        (Method::POST, "/v1/chat/completions", Dialect::Chat)
+        | (Method::POST, "/v1/messages", Dialect::Messages) => {
+            complete(state, cut, dialect, request).await
+        }
+        (method, path, _) => {
             let problem = format!("no such route: {method} {path}");
             state.change(|state| state.failures.push(problem));
-            refuse(404, "Not Found")
+            refuse(dialect, 404, "Not Found")
         }
     }
 }
@@ -151,39 +221,48 @@ fn models() -> Value {
     json!({"object": "list", "data": [model]})
 }
 
-fn refuse(code: u16, message: &str) -> Response {
-    let kind = "invalid_request_error";
-    json_body(code, &json!({"error": {"message": message, "type": kind, "code": null}}))
+fn refuse(dialect: Dialect, code: u16, message: &str) -> Response {
+    json_body(
+        code,
+        match dialect {
+            Dialect::Chat => chat::refusal(code, message),
+            Dialect::Messages => messages::refusal(code, message),
+        },
+    )
 }
 
-fn json_body(code: u16, body: &Value) -> Response {
+fn json_body(code: u16, body: String) -> Response {
     let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+    (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-async fn complete(state: &Arc<Told<State>>, cut: Cut, request: HttpRequest) -> Response {
+async fn complete(
+    state: &Arc<Told<State>>,
+    cut: Cut,
+    dialect: Dialect,
+    request: HttpRequest,
+) -> Response {
+    let headers = request.headers().clone();
     let Ok(body) = axum::body::to_bytes(request.into_body(), 256 << 20).await else {
-        return refuse(400, "the request broke off");
+        return refuse(dialect, 400, "the request broke off");
     };
     let Ok(body) = serde_json::from_slice::<Value>(&body) else {
-        return refuse(400, "the request is no JSON");
+        return refuse(dialect, 400, "the request is no JSON");
     };
-    let usage_wanted = body["stream_options"]["include_usage"] == true;
-    if body["stream"] != true {
-        state.change(|state| state.failures.push("a request without `stream`".to_owned()));
-    }
-    let (request, reply, number) = match state.change(|state| state.take(body)) {
+    let taken = state.change(|state| state.take(dialect, body, &headers));
+    let Taken { request, reply, number, signing } = match taken {
         Ok(taken) => taken,
-        Err((code, why)) => return refuse(code, &why),
+        Err((code, why)) => return refuse(dialect, code, &why),
     };
     if let Some(gate) = &reply.before {
         gate.pass().await;
     }
     match reply.kind {
-        Kind::Status { code, body, retry_after } => {
-            let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-            let mut response =
-                (status, [(header::CONTENT_TYPE, "application/json")], body).into_response();
+        Kind::Status { code, reason, retry_after } => {
+            let mut response = match reason {
+                Reason::Words(why) => refuse(dialect, code, &why),
+                Reason::Body(body) => json_body(code, body),
+            };
             if let Some(seconds) = retry_after {
                 response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
             }
@@ -191,7 +270,10 @@ async fn complete(state: &Arc<Told<State>>, cut: Cut, request: HttpRequest) -> R
         }
         Kind::Raw(body) => streamed(vec![body], None, None),
         Kind::Answer(answer) => {
-            let events = events(&answer, &request, number, usage_wanted);
+            let events = match dialect {
+                Dialect::Chat => chat::events(&answer, &request, number),
+                Dialect::Messages => messages::events(&answer, &request, number, signing),
+            };
             streamed(events, reply.midway, answer.truncated.then_some(cut))
         }
     }
@@ -217,61 +299,4 @@ fn streamed(pieces: Vec<String>, midway: Option<Gate>, cut: Option<Cut>) -> Resp
     });
     let body = Body::from_stream(pieces.chain(end));
     ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
-}
-
-fn events(answer: &Answer, request: &Request, number: u64, usage_wanted: bool) -> Vec<String> {
-    let chunk = |choices: Value, usage: Value| {
-        let mut chunk = json!({
-            "id": format!("chatcmpl-{number}"), "object": "chat.completion.chunk",
-            "created": 1_790_000_000, "model": request.body["model"], "choices": choices,
-        });
-        if usage_wanted {
-            chunk["usage"] = usage;
-        }
-        format!("data: {chunk}\n\n")
-    };
-    let delta = |delta: Value| {
-        chunk(json!([{"index": 0, "delta": delta, "finish_reason": null}]), Value::Null)
-    };
-    let mut first = json!({"role": "assistant", "content": ""});
-    for (key, value) in answer.extra.iter().filter_map(Value::as_object).flatten() {
-        first[key] = value.clone();
-    }
-    let mut events = vec![delta(first)];
-    events
-        .extend(pieces(&answer.text, 7).into_iter().map(|piece| delta(json!({"content": piece}))));
-    for (index, (name, arguments)) in answer.calls.iter().enumerate() {
-        let id = format!("call_{number}_{index}");
-        let function = json!({"name": name, "arguments": ""});
-        let head = json!({"index": index, "id": id, "type": "function", "function": function});
-        events.push(delta(json!({"tool_calls": [head]})));
-        for piece in pieces(arguments, 11) {
-            let more = json!({"index": index, "function": {"arguments": piece}});
-            events.push(delta(json!({"tool_calls": [more]})));
-        }
-    }
-    if answer.truncated {
-        return events;
-    }
-    let usual = if answer.calls.is_empty() { "stop" } else { "tool_calls" };
-    let finish = answer.finish.unwrap_or(usual);
-    events.push(chunk(json!([{"index": 0, "delta": {}, "finish_reason": finish}]), Value::Null));
-    if usage_wanted {
-        let output = answer.text.len() / 4 + 1;
-        let usage = json!({
-            "prompt_tokens": request.input, "completion_tokens": output,
-            "total_tokens": request.input + output as u64,
-            "prompt_tokens_details": {"cached_tokens": request.cached},
-        });
-        events.push(chunk(json!([]), usage));
-    }
-    events.push("data: [DONE]\n\n".to_owned());
-    events
-}
-
-/// Pieces of at most `size` characters. A long text still comes in some 200 pieces.
-fn pieces(text: &str, size: usize) -> Vec<String> {
-    let characters: Vec<char> = text.chars().collect();
-    let size = size.max(characters.len() / 200);
-    characters.chunks(size).map(|piece| piece.iter().collect()).collect()
 }

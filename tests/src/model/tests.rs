@@ -125,3 +125,183 @@ fn a_held_answer_waits_for_its_gate() {
     gate.open();
     assert!(waiting.join().unwrap().1.contains("[DONE]"));
 }
+
+mod messages {
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpStream;
+    use std::slice::from_ref;
+
+    use super::*;
+
+    /// Asks in Anthropic's dialect, with these headers besides the key.
+    fn ask_with(model: &Model, headers: &str, body: &Value) -> (u16, String) {
+        let body = body.to_string();
+        let mut stream = TcpStream::connect(model.address).unwrap();
+        let head = format!(
+            "POST /v1/messages HTTP/1.1\r\nhost: h\r\nconnection: close\r\nx-api-key: {KEY}\r\n{headers}\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let code = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        (code, answer)
+    }
+
+    fn body(messages: &Value) -> Value {
+        json!({
+            "model": "m", "max_tokens": 9, "stream": true, "metadata": {"user_id": "k"},
+            "messages": messages,
+        })
+    }
+
+    fn ask(model: &Model, messages: &Value) -> (u16, String) {
+        ask_with(model, "anthropic-version: 2023-06-01\r\n", &body(messages))
+    }
+
+    fn text(text: &str) -> Value {
+        json!({"type": "text", "text": text})
+    }
+
+    fn user(blocks: &[Value]) -> Value {
+        json!({"role": "user", "content": blocks})
+    }
+
+    fn assistant(blocks: &[Value]) -> Value {
+        json!({"role": "assistant", "content": blocks})
+    }
+
+    fn call(id: &str) -> Value {
+        json!({"type": "tool_use", "id": id, "name": "t", "input": {}})
+    }
+
+    fn result(id: &str) -> Value {
+        json!({"type": "tool_result", "tool_use_id": id, "content": "done"})
+    }
+
+    /// The thought of an answer, as a client stores it.
+    fn thought(answer: &str) -> Value {
+        let signature = answer.split("\"signature\":\"").nth(2).unwrap().split('"').next().unwrap();
+        json!({"type": "thinking", "thinking": "I wonder.", "signature": signature})
+    }
+
+    #[test]
+    fn an_answer_is_a_stream_of_this_dialects_events() {
+        let model = Model::start(&Bell::new());
+        let args = json!({"x": 1});
+        model.script(
+            Takes::All,
+            [say("hello there").thinking("I wonder.").and_call("t", &args), status(529, "full")],
+        );
+        let (code, answer) = ask(&model, &json!([user(&[text("a")])]));
+        assert_eq!(code, 200);
+        let events: Vec<&str> =
+            answer.lines().filter_map(|line| line.trim().strip_prefix("event: ")).collect();
+        assert_eq!(events.first(), Some(&"message_start"));
+        assert_eq!(events.last(), Some(&"message_stop"));
+        assert!(answer.contains("\"signature_delta\"") && answer.contains("\"partial_json\""));
+        assert!(answer.contains("\"stop_reason\":\"tool_use\""));
+        let (code, answer) = ask(&model, &json!([user(&[text("a")])]));
+        assert!(code == 529 && answer.contains("overloaded_error"), "{answer}");
+        assert_eq!(model.problems(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn requests_that_the_real_server_refuses_are_found() {
+        let model = Model::start(&Bell::new());
+        let (a, b) = (text("a"), text("b"));
+        let said =
+            |blocks: &[Value]| json!([user(&[text("a")]), assistant(blocks), user(&[text("b")])]);
+        let mut marked = vec![text("a"); 5];
+        for block in &mut marked {
+            block["cache_control"] = json!({"type": "ephemeral"});
+        }
+        for (messages, fault) in [
+            (json!([]), "at least one message"),
+            (json!([assistant(&[text("a")])]), "must alternate"),
+            (json!([user(&[text("a")]), user(&[text("b")])]), "must alternate"),
+            (json!([user(&[text("a")]), assistant(&[text("b")])]), "end with a user message"),
+            (json!([user(&[text(" ")])]), "non-whitespace"),
+            (json!([user(&[])]), "must not be empty"),
+            (json!([user(&marked)]), "Found 5"),
+            (said(&[call("1")]), "without `tool_result` blocks"),
+            (json!([user(&[result("1")])]), "unexpected `tool_use_id`"),
+            (
+                json!([
+                    user(from_ref(&a)),
+                    assistant(&[call("1")]),
+                    user(&[b.clone(), result("1")])
+                ]),
+                "must come before",
+            ),
+            (
+                json!([
+                    user(from_ref(&a)),
+                    assistant(&[call("1"), call("1")]),
+                    user(&[result("1")])
+                ]),
+                "must be unique",
+            ),
+            (said(&[call("a b")]), "should match pattern"),
+            (
+                said(&[json!({"type": "thinking", "thinking": "x", "signature": "s"})]),
+                "final block",
+            ),
+            (
+                said(&[json!({"type": "thinking", "thinking": "x", "signature": "s"}), b.clone()]),
+                "Invalid `signature`",
+            ),
+        ] {
+            let (code, answer) = ask(&model, &messages);
+            assert!(
+                code == 400 && answer.contains("invalid_request_error"),
+                "{messages}: {answer}"
+            );
+            let failures = model.take_failures().join("\n");
+            assert!(failures.contains(fault), "{messages}: {failures}");
+        }
+        let mut without = body(&json!([user(from_ref(&a))]));
+        without["max_tokens"] = Value::Null;
+        ask_with(&model, "anthropic-version: 2023-06-01\r\n", &without);
+        assert!(model.take_failures()[0].contains("max_tokens"));
+        for version in ["", "anthropic-version: 2099-01-01\r\n"] {
+            ask_with(&model, version, &body(&json!([user(from_ref(&a))])));
+            assert!(model.take_failures()[0].contains("not a valid version"));
+        }
+    }
+
+    #[test]
+    fn a_thought_is_taken_back_as_it_was_and_where_it_was() {
+        let model = Model::start(&Bell::new());
+        model.rule(Takes::All, |_| say("hello").thinking("I wonder."));
+        let first = user(&[text("a")]);
+        let thought = thought(&ask(&model, &json!([first])).1);
+        let with = |first: &Value, thought: &Value| {
+            json!([first, assistant(&[thought.clone(), text("hello")]), user(&[text("b")])])
+        };
+        assert_eq!(ask(&model, &with(&first, &thought)).0, 200);
+        let mut changed = thought.clone();
+        changed["thinking"] = "I wonder!".into();
+        assert_eq!(ask(&model, &with(&first, &changed)).0, 400);
+        assert!(model.take_failures()[0].contains("was changed"));
+
+        let elsewhere = user(&[text("A")]);
+        model.announce_break();
+        assert_eq!(ask(&model, &with(&elsewhere, &thought)).0, 200, "it is not bound");
+        model.bind_thoughts();
+        let (code, answer) = ask(&model, &with(&elsewhere, &thought));
+        assert!(code == 400 && answer.contains("bound to a different conversation"), "{answer}");
+        let mut dropping = body(&with(&elsewhere, &thought));
+        dropping["thinking"] = json!({"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}});
+        let headers = "anthropic-version: 2023-06-01\r\nanthropic-beta: thinking-binding-controls-2026-08-01\r\n";
+        assert_eq!(ask_with(&model, headers, &dropping).0, 200);
+        model.announce_break();
+        assert_eq!(ask(&model, &with(&first, &thought)).0, 200, "at its place it is taken");
+
+        model.forget_signatures();
+        let (code, answer) = ask(&model, &with(&first, &thought));
+        assert!(code == 400 && answer.contains("Invalid `signature`"), "{answer}");
+        assert_eq!(model.problems(), Vec::<String>::new());
+    }
+}
