@@ -15,8 +15,10 @@ use tokio::task::JoinHandle;
 use crate::engine::{Engine, Serves};
 use crate::home::Home;
 use crate::ids::ConversationId;
-use crate::ports::{Claim, OpenWork, StoreError};
+use crate::ports::{Claim, Claimed, OpenWork, StoreError};
 use crate::turn::run::{Outcome, turn};
+
+use kept::{joined, known};
 
 pub mod compaction;
 pub mod kept;
@@ -270,7 +272,9 @@ async fn live(
         let home = engine.home();
         match work(engine, id, state, &bell, &stop).await {
             Ok(Outcome::Blocked) => lock(state).blocked = Some(home),
-            Ok(Outcome::Emptied | Outcome::Nothing | Outcome::Elsewhere) if !ends(state) => {
+            Ok(Outcome::Emptied | Outcome::GivenBack | Outcome::Nothing | Outcome::Elsewhere)
+                if !ends(state) =>
+            {
                 continue;
             }
             Ok(_) => lock(state).ended = true,
@@ -306,20 +310,22 @@ async fn work(
     let until = || engine.clock.now() + LEASE;
     // Whoever has it may give it back, and ring, while this still learns that it is taken.
     lock(state).woken = false;
-    let Some(claim) = engine.store.claim(id, engine.presence.me(), until()).await? else {
+    let kept = engine.kept.take(id);
+    let claimed = engine.store.claim(id, engine.presence.me(), until(), known(&kept)).await?;
+    let Some(Claimed { mut claim, loaded, pending }) = claimed else {
         // Somebody else has it; whoever gives it back rings.
         return Ok(Outcome::Elsewhere);
     };
     let put = |claim| lock(state).claim = claim;
     put(Some(claim.clone()));
-    let (mut claim, mut again) = (claim, false);
+    let mut found = Some((joined(kept, loaded), pending));
     let result = loop {
         lock(state).woken = false;
-        let running = turn(engine, &claim, again, bell, stop.clone());
+        let running = turn(engine, &claim, found.take(), bell, stop.clone());
         match renewing(engine, &claim, running).await {
             // The next turn starts its own count of attempts.
-            Ok(Outcome::Worked) => (claim.attempt, again) = (1, true),
-            Ok(Outcome::Emptied) if lock(state).woken => (claim.attempt, again) = (1, true),
+            Ok(Outcome::Worked) => claim.attempt = 1,
+            Ok(Outcome::Emptied) if lock(state).woken => claim.attempt = 1,
             Ok(outcome) => break Ok(outcome),
             Err(error) => break Err(error),
         }
@@ -327,7 +333,7 @@ async fn work(
     };
     // An error of the store is no failure of the turn: only a process that died, or code that broke.
     let released = match &result {
-        Err(StoreError::ClaimLost) => Ok(()),
+        Ok(Outcome::GivenBack) | Err(StoreError::ClaimLost) => Ok(()),
         _ => engine.store.release(&claim, true).await,
     };
     put(None);

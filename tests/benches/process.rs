@@ -18,7 +18,7 @@ use atlas_adapters::store::SqliteStore;
 use atlas_core::access::Standing;
 use atlas_core::audience::Audience;
 use atlas_core::event::{Addressed, ChatKind, Inbound, Sender};
-use atlas_core::ids::{ChatKey, ConversationId, PlatformMessage};
+use atlas_core::ids::{ChatKey, ConversationId, PlatformMessage, Seq};
 use atlas_core::message::Body;
 use atlas_core::ports::{
     Accepted, ConversationKey, ConversationSpec, Cut, Disposition, Door, NewInbox, NewTurn, Opened,
@@ -155,8 +155,8 @@ async fn episode(store: &SqliteStore, to: &ConversationSpec, round: usize, messa
     let at = DateTime::from_timestamp(1_790_000_000, 0).expect("an instant");
     let (inbox, conversation) = accept(store, to, round).await;
     let until = at + chrono::TimeDelta::minutes(1);
-    let claim = store.claim(conversation, &"bench".into(), until).await.expect("a claim");
-    let claim = claim.expect("it is free");
+    let claim = store.claim(conversation, &"bench".into(), until, Seq(0)).await.expect("a claim");
+    let claim = claim.expect("it is free").claim;
     let turn = NewTurn {
         claim: claim.clone(),
         standing: Standing::Guest,
@@ -177,8 +177,9 @@ async fn episode(store: &SqliteStore, to: &ConversationSpec, round: usize, messa
         usage: None,
         notes: TurnNotes::default(),
         end: Some(TurnEnd::Done),
+        give_back: false,
     };
-    let stored = store.commit_step(&step).await.expect("a step");
+    let stored = store.commit_step(&step).await.expect("a step").messages;
     let archived_to = stored.last().map_or(first.seq, |message| message.seq);
     let head = (None, Body::note("The conversation goes on."));
     let cut = Cut {

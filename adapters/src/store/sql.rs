@@ -172,8 +172,14 @@ impl<'r> Record<'r> {
 
     /// A word of one of core's enums.
     pub(super) fn word<T: Word>(&self, column: &str) -> Result<T, StoreError> {
-        let word: &str = self.get(column)?;
-        T::of(word).ok_or_else(|| self.bad(column, format!("the word {word:?} is not known")))
+        self.maybe_word(column)?.ok_or_else(|| self.bad(column, "it is empty"))
+    }
+
+    /// A word that may be missing.
+    pub(super) fn maybe_word<T: Word>(&self, column: &str) -> Result<Option<T>, StoreError> {
+        let Some(word) = self.get::<Option<&str>>(column)? else { return Ok(None) };
+        let known = T::of(word);
+        known.map(Some).ok_or_else(|| self.bad(column, format!("the word {word:?} is not known")))
     }
 
     /// JSON. The error tells where it breaks, never what stands there.

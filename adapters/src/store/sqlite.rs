@@ -33,11 +33,10 @@ use atlas_core::ids::{
     AccountId, BotId, BotName, ChatKey, ConversationId, DeliveryId, Fence, HolderId, InboxId,
     IntentId, Person, PlatformChat, PlatformMessage, Seq,
 };
-use atlas_core::message::Message;
 use atlas_core::ports::{
-    Accepted, Admission, Claim, Cursor, Cut, Delivery, Guests, HistoryRow, Intended, Intent,
-    IntentState, Loaded, NewDelivery, NewInbox, NewIntent, NewTurn, OpenWork, Opened, Pending,
-    PendingCommand, Redeemed, Settlement, Status, StepCommit, Store, StoreError,
+    Accepted, Admission, Claim, Claimed, Committed, Cursor, Cut, Delivery, Guests, HistoryRow,
+    Intended, Intent, IntentState, Loaded, NewDelivery, NewInbox, NewIntent, NewTurn, OpenWork,
+    Opened, Pending, PendingCommand, Redeemed, Settlement, Status, StepCommit, Store, StoreError,
 };
 use chrono::{DateTime, Utc};
 
@@ -221,11 +220,12 @@ impl Store for SqliteStore {
         conversation: ConversationId,
         holder: &HolderId,
         until: DateTime<Utc>,
-    ) -> Result<Option<Claim>, StoreError> {
+        known: Seq,
+    ) -> Result<Option<Claimed>, StoreError> {
         let holder = holder.clone();
         self.writer
             .write(Manner::STATEMENT_AGAIN, move |writer| {
-                Box::pin(claims::claim(writer, conversation, holder, until))
+                Box::pin(claims::claim(writer, conversation, holder, until, known))
             })
             .await
     }
@@ -274,7 +274,7 @@ impl Store for SqliteStore {
         self.writer.write(Manner::AGAIN, move |writer| Box::pin(turns::open(writer, turn))).await
     }
 
-    async fn commit_step(&self, step: &StepCommit) -> Result<Vec<Message>, StoreError> {
+    async fn commit_step(&self, step: &StepCommit) -> Result<Committed, StoreError> {
         let step = step.clone();
         self.writer
             .write(Manner::WHOLE, move |writer| Box::pin(turns::commit_step(writer, step)))

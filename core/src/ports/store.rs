@@ -12,7 +12,6 @@ use crate::ids::{
     AccountId, BotId, BotName, ChatKey, ConversationId, DeliveryId, Fence, HolderId, InboxId,
     IntentId, Person, PlatformChat, PlatformMessage, Seq,
 };
-use crate::message::Message;
 
 mod access;
 mod cursors;
@@ -119,13 +118,15 @@ pub trait Store: Send + Sync + 'static {
     /// Every conversation in which something is to be done.
     async fn open_work(&self) -> Result<Vec<OpenWork>, StoreError>;
     /// Claims a conversation that nobody holds, or that this holder held (its actor died). Counts
-    /// the attempt. None while another process holds it.
+    /// the attempt. None while another process holds it. Tells how it stands, with the open episode's
+    /// messages after `known`, and what waits.
     async fn claim(
         &self,
         conversation: ConversationId,
         holder: &HolderId,
         until: DateTime<Utc>,
-    ) -> Result<Option<Claim>, StoreError>;
+        known: Seq,
+    ) -> Result<Option<Claimed>, StoreError>;
     /// Prolongs a claim.
     async fn renew(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError>;
     /// Gives a claim back. `clean`: the attempt does not count.
@@ -145,7 +146,7 @@ pub trait Store: Send + Sync + 'static {
     /// came after all that is taken.
     async fn open_turn(&self, turn: &NewTurn) -> Result<Opened, StoreError>;
     /// Commits a step. Sets the count of attempts back.
-    async fn commit_step(&self, step: &StepCommit) -> Result<Vec<Message>, StoreError>;
+    async fn commit_step(&self, step: &StepCommit) -> Result<Committed, StoreError>;
     /// Closes the open episode and begins the next one.
     async fn cut(&self, cut: &Cut) -> Result<(), StoreError>;
     /// What `/status` tells.

@@ -7,7 +7,6 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use crate::ids::*;
-use crate::message::Message;
 use crate::ports::*;
 
 /// Intents and history in memory.
@@ -249,7 +248,8 @@ impl Store for Intents {
         _conversation: ConversationId,
         _holder: &HolderId,
         _until: DateTime<Utc>,
-    ) -> Result<Option<Claim>, StoreError> {
+        _known: Seq,
+    ) -> Result<Option<Claimed>, StoreError> {
         not_of_memory()
     }
 
@@ -285,7 +285,7 @@ impl Store for Intents {
         not_of_memory()
     }
 
-    async fn commit_step(&self, _step: &StepCommit) -> Result<Vec<Message>, StoreError> {
+    async fn commit_step(&self, _step: &StepCommit) -> Result<Committed, StoreError> {
         not_of_memory()
     }
 

@@ -19,8 +19,8 @@ use crate::instructions::instructions;
 use crate::memory::documents::{Shown, documents};
 use crate::message::{Body, Part};
 use crate::ports::{
-    Claim, Cut, DeliveryKind, FileError, Loaded, ModelClient, NewDelivery, NewTurn, OpenTurn,
-    Pending, PendingWhat, StepCommit, StoreError, TurnEnd, TurnNotes, Usage,
+    Claim, Committed, Cut, DeliveryKind, FileError, Loaded, ModelClient, NewDelivery, NewTurn,
+    OpenTurn, Pending, PendingWhat, StepCommit, StoreError, TurnEnd, TurnNotes, Usage,
 };
 use crate::turn::batch::{Batch, batch, within_reach};
 use crate::turn::{Step, Turn, next};
@@ -32,6 +32,8 @@ pub(crate) enum Outcome {
     Worked,
     /// A turn was finished, and had taken all that waited when it last looked.
     Emptied,
+    /// A turn was finished, nothing waited, and its last step gave the conversation back.
+    GivenBack,
     /// Nothing waits.
     Nothing,
     /// What waits cannot be begun: its bot or model is gone. The log says so.
@@ -67,10 +69,13 @@ pub(crate) struct Driver<'a> {
     pub(super) keep: Keep,
     /// Something waits, or may wait, that this turn did not take.
     pub(super) more: bool,
+    /// The last step gave the conversation back.
+    pub(super) given_back: bool,
 }
 
-/// Finishes the open turn of a claimed conversation, or opens one and finishes it. `again`: this process
-/// has finished a turn in this claim, so none stands open.
+/// Finishes the open turn of a claimed conversation, or opens one and finishes it. `found`: how it stood
+/// when it was claimed, and what waited; None where this process has finished a turn in this claim, so
+/// that none stands open.
 ///
 /// # Errors
 ///
@@ -78,27 +83,27 @@ pub(crate) struct Driver<'a> {
 pub(crate) async fn turn(
     engine: &Engine,
     claim: &Claim,
-    again: bool,
+    found: Option<(Loaded, Vec<Pending>)>,
     bell: &Notify,
     stop: watch::Receiver<bool>,
 ) -> Result<Outcome, StoreError> {
     let home = engine.home();
     let (store, id) = (&engine.store, claim.conversation);
-    let waiting = if again { Some(waiting_for(engine, id).await?) } else { None };
-    if waiting.as_ref().is_some_and(|waiting| opening(engine, waiting, &home).is_none()) {
-        return Ok(Outcome::Nothing);
-    }
-    let kept = engine.kept.take(id);
-    let load = store.load(id, known(&kept));
-    let (loaded, pending) = match waiting {
-        Some(pending) => (load.await?, pending),
-        // Side by side: what is stored between the two looks rings for another one.
-        None => tokio::try_join!(load, waiting_for(engine, id))?,
+    let (loaded, pending) = if let Some((loaded, pending)) = found {
+        (loaded, for_this_process(engine, pending))
+    } else {
+        let pending = for_this_process(engine, store.pending(id).await?);
+        if opening(engine, &pending, &home).is_none() {
+            return Ok(Outcome::Nothing);
+        }
+        let kept = engine.kept.take(id);
+        let loaded = store.load(id, known(&kept)).await?;
+        (joined(kept, loaded), pending)
     };
-    let loaded = joined(kept, loaded);
     let resumed = loaded.turn.is_some();
     let opens = if resumed { None } else { opening(engine, &pending, &home) };
     if !resumed && opens.is_none() {
+        engine.kept.keep(id, loaded.messages);
         return Ok(Outcome::Nothing);
     }
     let Some(bot) = home.bot(loaded.bot).cloned() else {
@@ -130,6 +135,7 @@ pub(crate) async fn turn(
         tries: 0,
         keep,
         more,
+        given_back: false,
     };
     if let Some(batch) = opens
         && !driver.open(batch, &pending).await?
@@ -141,14 +147,13 @@ pub(crate) async fn turn(
     Ok(outcome)
 }
 
-/// What waits for a turn and can be taken by this process. A gateway serves every account that there is;
-/// a terminal leaves to it what comes with files.
-async fn waiting_for(engine: &Engine, id: ConversationId) -> Result<Vec<Pending>, StoreError> {
-    let pending = engine.store.pending(id).await?;
+/// What this process can take of what waits for a turn. A gateway serves every account that there is; a
+/// terminal leaves to it what comes with files.
+fn for_this_process(engine: &Engine, pending: Vec<Pending>) -> Vec<Pending> {
     if engine.serves == Serves::Home {
-        return Ok(pending);
+        return pending;
     }
-    Ok(within_reach(pending, |account| engine.platforms.contains_key(account)))
+    within_reach(pending, |account| engine.platforms.contains_key(account))
 }
 
 /// The batch that opens a turn, if one of what waits is this process's to begin. What others have
@@ -194,7 +199,11 @@ impl Driver<'_> {
     async fn finish(&mut self) -> Result<Outcome, StoreError> {
         loop {
             let Some(open) = &self.loaded.turn else {
-                return Ok(if self.more { Outcome::Worked } else { Outcome::Emptied });
+                return Ok(match (self.given_back, self.more) {
+                    (true, _) => Outcome::GivenBack,
+                    (false, true) => Outcome::Worked,
+                    (false, false) => Outcome::Emptied,
+                });
             };
             let step = next(&Turn {
                 open,
@@ -257,7 +266,8 @@ impl Driver<'_> {
     pub(super) async fn join(&mut self) -> Result<(), StoreError> {
         let Some(open) = &self.loaded.turn else { return Ok(()) };
         let (standing, mut notes) = (open.standing, open.notes.clone());
-        let pending = waiting_for(self.engine, self.claim.conversation).await?;
+        let pending = self.engine.store.pending(self.claim.conversation).await?;
+        let pending = for_this_process(self.engine, pending);
         let batch = batch(&pending, Some(standing), self.home.zone);
         let taken = batch.as_ref().map_or(0, |batch| batch.taken.len());
         self.more = taken < pending.len();
@@ -327,8 +337,11 @@ impl Driver<'_> {
             usage: commit.usage,
             notes: notes.clone(),
             end: commit.end,
+            give_back: commit.end.is_some(),
         };
-        let stored = self.engine.store.commit_step(&step).await?;
+        let Committed { messages: stored, given_back } =
+            self.engine.store.commit_step(&step).await?;
+        self.given_back = given_back;
         if let Some(usage) = step.usage.filter(|usage| usage.anchors)
             && let Some(last) = stored.last()
         {

@@ -12,6 +12,7 @@ use atlas_core::audience::Audience;
 use atlas_core::event::{Addressed, ChatKind, CommandLine, Inbound, Sender};
 use atlas_core::ids::{
     AccountId, BotId, ChatKey, ConversationId, DeliveryId, HolderId, InboxId, Person, PlatformChat,
+    Seq,
 };
 use atlas_core::message::{Body, Message, Part};
 use atlas_core::ports::{
@@ -92,6 +93,8 @@ macro_rules! store_contract {
             one_turn_is_open_at_a_time,
             a_step_that_fails_leaves_nothing,
             a_turn_that_ends_closes_its_rows,
+            the_last_step_gives_the_claim_back_where_nothing_waits,
+            a_claim_tells_how_the_conversation_stands,
             a_step_remembers_notes_and_counts,
             a_request_to_stop_is_taken_back,
             waiting_rows_come_in_order,
@@ -274,6 +277,7 @@ pub fn step(claim: &Claim, turn: &OpenTurn) -> StepCommit {
         usage: None,
         notes: TurnNotes::default(),
         end: None,
+        give_back: false,
     }
 }
 
@@ -327,8 +331,9 @@ impl Story {
     ///
     /// When the store fails or somebody holds it.
     pub async fn claim(&self, conversation: ConversationId, holder: &str) -> Result<Claim> {
-        let claim = self.store.claim(conversation, &process(holder), second(60)).await?;
-        claim.with_context(|| format!("conversation {conversation} is held"))
+        let claim = self.store.claim(conversation, &process(holder), second(60), Seq(0)).await?;
+        let claimed = claim.with_context(|| format!("conversation {conversation} is held"))?;
+        Ok(claimed.claim)
     }
 
     /// Opens a turn of these rows.

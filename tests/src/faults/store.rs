@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use atlas_core::ids::*;
-use atlas_core::message::Message;
 use atlas_core::ports::*;
 use chrono::{DateTime, Utc};
 
@@ -142,8 +141,9 @@ impl Store for PlannedStore {
         conversation: ConversationId,
         holder: &HolderId,
         until: DateTime<Utc>,
-    ) -> Result<Option<Claim>, StoreError> {
-        self.pass("claim", self.inner.claim(conversation, holder, until)).await
+        known: Seq,
+    ) -> Result<Option<Claimed>, StoreError> {
+        self.pass("claim", self.inner.claim(conversation, holder, until, known)).await
     }
 
     async fn renew(&self, claim: &Claim, until: DateTime<Utc>) -> Result<(), StoreError> {
@@ -178,7 +178,7 @@ impl Store for PlannedStore {
         self.pass("open_turn", self.inner.open_turn(turn)).await
     }
 
-    async fn commit_step(&self, step: &StepCommit) -> Result<Vec<Message>, StoreError> {
+    async fn commit_step(&self, step: &StepCommit) -> Result<Committed, StoreError> {
         self.pass("commit_step", self.inner.commit_step(step)).await
     }
 

@@ -4,13 +4,14 @@ use atlas_core::access::Standing;
 use atlas_core::event::{ChatKind, Inbound};
 use atlas_core::ids::{ConversationId, InboxId, PlatformChat};
 use atlas_core::ports::{
-    Accepted, ConversationKey, ConversationSpec, Disposition, Door, NewInbox, OBSERVED_WAITING,
-    StoreError,
+    Accepted, ConversationKey, ConversationSpec, Counts, Disposition, Door, NewInbox,
+    OBSERVED_WAITING, StoreError,
 };
 use chrono::{DateTime, Utc};
+use sqlx::sqlite::SqliteRow;
 
 use super::error::store_error;
-use super::limits::{Counted, Tally};
+use super::limits::{Counted, Tally, over};
 use super::line::Line;
 use super::{chats, outbox, pairings};
 use crate::store::sql::{Record, Word, json, micros};
@@ -37,19 +38,12 @@ pub(super) async fn accept(
 
 async fn accept_one(connection: &mut Line, event: &NewInbox) -> Result<Accepted, StoreError> {
     match &event.door {
-        Door::Open => store(connection, event, Tally::default()).await,
+        Door::Open => store(connection, event, None).await,
         Door::Counted { by, place, limits } => {
-            let counted = Counted { event, by, place, limits };
-            let over = counted.over(connection).await?;
-            let notice = counted.notice(connection, over).await?;
-            let accepted = store(connection, event, counted.tally(over)).await?;
-            if let (Accepted::Stored { .. }, Some(notice)) = (&accepted, notice) {
-                outbox::insert(connection, std::slice::from_ref(notice), event.at).await?;
-            }
-            Ok(accepted)
+            store(connection, event, Some(Counted { event, by, place, limits })).await
         }
         Door::Knock(request) => {
-            let accepted = store(connection, event, Tally::default()).await?;
+            let accepted = store(connection, event, None).await?;
             if matches!(accepted, Accepted::Stored { .. }) {
                 pairings::knock(connection, request, event.at).await?;
             }
@@ -58,50 +52,65 @@ async fn accept_one(connection: &mut Line, event: &NewInbox) -> Result<Accepted,
     }
 }
 
-/// Stores the event. Over a limit it is kept without being answered.
+/// Stores the event, and what goes out with it. Over a limit it is kept without being answered.
 async fn store(
     connection: &mut Line,
     event: &NewInbox,
-    tally: Tally<'_>,
+    counted: Option<Counted<'_>>,
 ) -> Result<Accepted, StoreError> {
-    let over = tally.limited.is_some();
-    let stored = match &event.disposition {
-        Disposition::Turn { to, standing, inbound } => {
-            let kind = if over { "observed" } else { "turn" };
-            let said = Said { kind, to, standing: *standing, inbound };
-            store_said(connection, event, said, tally).await?
+    let Some(stored) = store_event(connection, event, counted.as_ref()).await? else {
+        return Ok(Accepted::Duplicate);
+    };
+    let Stored { inbox, conversation, over } = stored;
+    match counted.zip(over) {
+        None => outbox::insert(connection, &event.deliveries, event.at).await?,
+        Some((counted, over)) => {
+            if conversation.is_some() {
+                trim(connection, inbox, event.at).await?;
+            }
+            if let Some(notice) = counted.notice(connection, over, inbox).await? {
+                outbox::insert(connection, std::slice::from_ref(notice), event.at).await?;
+            }
         }
-        Disposition::Command { .. } if over => {
-            store_other(connection, event, "ignored", "a command over a limit", tally).await?
-        }
-        Disposition::Observed { to, standing, inbound } => {
-            let said = Said { kind: "observed", to, standing: *standing, inbound };
-            store_said(connection, event, said, tally).await?
-        }
-        Disposition::Command { to, standing, inbound } => {
-            let said = Said { kind: "command", to, standing: *standing, inbound };
-            store_said(connection, event, said, tally).await?
-        }
+    }
+    Ok(Accepted::Stored { inbox, conversation })
+}
+
+/// A row that was stored.
+struct Stored {
+    inbox: InboxId,
+    conversation: Option<ConversationId>,
+    /// The limit that it is over.
+    over: Option<Counts>,
+}
+
+/// Stores the row. None where it is there already.
+async fn store_event(
+    connection: &mut Line,
+    event: &NewInbox,
+    counted: Option<&Counted<'_>>,
+) -> Result<Option<Stored>, StoreError> {
+    let (kind, to, standing, inbound) = match &event.disposition {
+        Disposition::Turn { to, standing, inbound } => ("turn", to, *standing, inbound),
+        Disposition::Observed { to, standing, inbound } => ("observed", to, *standing, inbound),
+        Disposition::Command { to, standing, inbound } => ("command", to, *standing, inbound),
         Disposition::Moved { from, to } => {
             let line = format!("{from} is {to} from now on");
-            let stored = store_other(connection, event, "moved", &line, tally).await?;
+            let stored = store_other(connection, event, ("moved", &line), counted).await?;
             if stored.is_some() {
                 move_chat(connection, event, from, to).await?;
             }
-            stored
+            return Ok(stored);
         }
         Disposition::Ignored { why } => {
-            store_other(connection, event, "ignored", why, tally).await?
+            return store_other(connection, event, ("ignored", why), counted).await;
         }
         Disposition::Unreadable { why } => {
-            store_other(connection, event, "unreadable", why, tally).await?
+            return store_other(connection, event, ("unreadable", why), counted).await;
         }
     };
-    let Some((inbox, conversation)) = stored else { return Ok(Accepted::Duplicate) };
-    if !over {
-        outbox::insert(connection, &event.deliveries, event.at).await?;
-    }
-    Ok(Accepted::Stored { inbox, conversation })
+    let said = Said { kind, to, standing, inbound };
+    store_said(connection, event, said, counted).await
 }
 
 async fn move_chat(
@@ -131,8 +140,10 @@ impl Said<'_> {
 
 /// One trip to the database. Each statement looks first whether the event is there, so that a
 /// duplicate changes nothing. A conversation may become shared and never private again. Of the lines
-/// said nearby only the newest wait on.
-pub(super) const STORE_SAID: &str = "\
+/// said nearby only the newest wait on. What is over a limit is kept as such a line; a command is
+/// ignored.
+pub(super) const STORE_SAID: &str = concat!(
+    "\
 INSERT INTO conversations (bot_id, account, chat, audience, created_at)
 SELECT $3, $4, $5, $6, $7
 WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE account = $1 AND key = $2)
@@ -167,20 +178,30 @@ WHERE $14 = 'observed' AND id IN (
 );
 
 INSERT INTO inbox (account, key, platform, accepted_by, at, kind, open, bot_id, conversation_id,
-    chat, standing, place_order, inbound, raw, person, limited)
-SELECT $1, $2, $9, $13, $7, $14, 1, c.bot_id, c.id, $8, $15, $16, $17, $18, $20, $21
-FROM conversations c WHERE c.bot_id = $3 AND c.account = $4 AND c.chat = $5
+    chat, standing, place_order, inbound, raw, person, limited, line)
+SELECT $1, $2, $9, $13, $7,
+    CASE WHEN the_limit.limited IS NULL THEN $14 WHEN $14 = 'command' THEN 'ignored'
+        ELSE 'observed' END,
+    the_limit.limited IS NULL OR $14 <> 'command', c.bot_id, c.id, $8, $15, $16, $17, $18,
+    $20, the_limit.limited,
+    CASE WHEN the_limit.limited IS NOT NULL AND $14 = 'command' THEN 'a command over a limit' END
+FROM conversations c CROSS JOIN (",
+    over!("$9", "$20", "$21", "$22", "$1", "$8", "$23", "$24"),
+    ") the_limit
+WHERE c.bot_id = $3 AND c.account = $4 AND c.chat = $5
 ON CONFLICT (account, key) DO NOTHING
-RETURNING id, conversation_id";
+RETURNING id, conversation_id, limited"
+);
 
 async fn store_said(
     connection: &mut Line,
     event: &NewInbox,
     said: Said<'_>,
-    tally: Tally<'_>,
-) -> Result<Option<(InboxId, Option<ConversationId>)>, StoreError> {
+    counted: Option<&Counted<'_>>,
+) -> Result<Option<Stored>, StoreError> {
     let (account, chat) = key_columns(&said.to.key);
     let place = said.inbound.place(&event.account);
+    let tally = Tally::of(counted);
     let rows = sqlx::query(STORE_SAID)
         .bind(event.account.as_str())
         .bind(&*event.key)
@@ -202,41 +223,78 @@ async fn store_said(
         .bind(&*event.raw)
         .bind(OBSERVED_WAITING - 1)
         .bind(tally.person)
-        .bind(tally.limited)
+        .bind(tally.of_person.since)
+        .bind(tally.of_person.most)
+        .bind(tally.of_chat.since)
+        .bind(tally.of_chat.most)
         .fetch_all(connection)
         .await
         .map_err(store_error)?;
-    let Some(row) = rows.first() else { return Ok(None) };
-    let row = Record::new(row, "inbox")?;
-    let conversation = ConversationId(row.get("conversation_id")?);
-    Ok(Some((InboxId(row.get("id")?), Some(conversation))))
+    rows.first().map(stored).transpose()
 }
+
+/// What the insert of a row tells.
+fn stored(row: &SqliteRow) -> Result<Stored, StoreError> {
+    let row = Record::new(row, "inbox")?;
+    let conversation = row.get::<Option<i64>>("conversation_id")?.map(ConversationId);
+    Ok(Stored { inbox: InboxId(row.get("id")?), conversation, over: row.maybe_word("limited")? })
+}
+
+/// Of a conversation's lines said nearby only the newest wait on, also where one came of a limit.
+pub(super) const TRIM: &str = "\
+UPDATE inbox SET open = 0, settled_at = $2
+WHERE id IN (
+    SELECT older.id FROM inbox new JOIN inbox older ON older.conversation_id = new.conversation_id
+    WHERE new.id = $1 AND older.open = 1 AND older.turn_id IS NULL AND older.kind <> 'command'
+    AND older.kind = 'observed'
+    ORDER BY older.id DESC LIMIT -1 OFFSET $3 + 0
+)";
+
+async fn trim(connection: &mut Line, newest: InboxId, at: DateTime<Utc>) -> Result<(), StoreError> {
+    sqlx::query(TRIM)
+        .bind(newest.0)
+        .bind(micros(at))
+        .bind(OBSERVED_WAITING)
+        .execute(connection)
+        .await
+        .map(drop)
+        .map_err(store_error)
+}
+
+pub(super) const STORE_OTHER: &str = concat!(
+    "\
+INSERT INTO inbox (account, key, platform, accepted_by, at, kind, open, line, raw, chat, person, limited)
+SELECT $1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10, the_limit.limited FROM (",
+    over!("$3", "$10", "$11", "$12", "$1", "$9", "$13", "$14"),
+    ") the_limit WHERE true
+ON CONFLICT (account, key) DO NOTHING
+RETURNING id, conversation_id, limited"
+);
 
 async fn store_other(
     connection: &mut Line,
     event: &NewInbox,
-    kind: &'static str,
-    line: &str,
-    tally: Tally<'_>,
-) -> Result<Option<(InboxId, Option<ConversationId>)>, StoreError> {
-    let id: Option<i64> = sqlx::query_scalar(
-        "INSERT INTO inbox (account, key, platform, accepted_by, at, kind, open, line, raw, chat, \
-         person, limited) VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8, $9, $10, $11) \
-         ON CONFLICT (account, key) DO NOTHING RETURNING id",
-    )
-    .bind(event.account.as_str())
-    .bind(&*event.key)
-    .bind(event.platform.as_str())
-    .bind(event.accepted_by.as_str())
-    .bind(micros(event.at))
-    .bind(kind)
-    .bind(line)
-    .bind(&*event.raw)
-    .bind(tally.chat)
-    .bind(tally.person)
-    .bind(tally.limited)
-    .fetch_optional(connection)
-    .await
-    .map_err(store_error)?;
-    Ok(id.map(|id| (InboxId(id), None)))
+    (kind, line): (&'static str, &str),
+    counted: Option<&Counted<'_>>,
+) -> Result<Option<Stored>, StoreError> {
+    let tally = Tally::of(counted);
+    let row = sqlx::query(STORE_OTHER)
+        .bind(event.account.as_str())
+        .bind(&*event.key)
+        .bind(event.platform.as_str())
+        .bind(event.accepted_by.as_str())
+        .bind(micros(event.at))
+        .bind(kind)
+        .bind(line)
+        .bind(&*event.raw)
+        .bind(tally.chat)
+        .bind(tally.person)
+        .bind(tally.of_person.since)
+        .bind(tally.of_person.most)
+        .bind(tally.of_chat.since)
+        .bind(tally.of_chat.most)
+        .fetch_optional(connection)
+        .await
+        .map_err(store_error)?;
+    row.as_ref().map(stored).transpose()
 }

@@ -1,8 +1,12 @@
 //! Who works on what: claims of conversations, their fences, and what a dead process leaves.
 
-use atlas_core::ids::{ConversationId, Fence, HolderId};
-use atlas_core::ports::{Claim, OpenWork, StoreError};
+use atlas_core::ids::{ConversationId, Fence, HolderId, Seq};
+use atlas_core::ports::{Claim, Claimed, OpenWork, StoreError};
 use chrono::{DateTime, Utc};
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::conversations::{self, select_conversation, select_waiting};
 
 use super::error::store_error;
 use super::line::Line;
@@ -46,30 +50,51 @@ pub(super) async fn open_work(readers: &Readers) -> Result<Vec<OpenWork>, StoreE
     Ok(work)
 }
 
+/// One order: claimed, and read with it. What the claim did not get is not worth reading.
+pub(super) const CLAIM: &str = concat!(
+    "\
+UPDATE conversations SET holder = $2, held_until = $3, fence = fence + 1, attempts = attempts + 1
+WHERE id = $1 AND (holder IS NULL OR holder = $2)
+RETURNING 'claim' AS what, id, fence, attempts;
+
+",
+    select_conversation!("$1", "$4"),
+    " AND c.holder = $2;
+
+",
+    select_waiting!("$1")
+);
+
 pub(super) async fn claim(
     connection: &mut Line,
     conversation: ConversationId,
     holder: HolderId,
     until: DateTime<Utc>,
-) -> Result<Option<Claim>, StoreError> {
-    let row = sqlx::query(
-        "UPDATE conversations \
-         SET holder = $2, held_until = $3, fence = fence + 1, attempts = attempts + 1 \
-         WHERE id = $1 AND (holder IS NULL OR holder = $2) RETURNING id, fence, attempts",
-    )
-    .bind(conversation.0)
-    .bind(holder.as_str())
-    .bind(micros(until))
-    .fetch_optional(connection)
-    .await
-    .map_err(store_error)?;
-    row.as_ref()
-        .map(|row| {
-            let row = Record::new(row, "conversations")?;
-            let (fence, attempt) = (Fence(row.get("fence")?), row.count("attempts")?);
-            Ok(Claim { conversation, holder, fence, attempt })
-        })
-        .transpose()
+    known: Seq,
+) -> Result<Option<Claimed>, StoreError> {
+    let rows = sqlx::query(CLAIM)
+        .bind(conversation.0)
+        .bind(holder.as_str())
+        .bind(micros(until))
+        .bind(known.0)
+        .fetch_all(connection)
+        .await
+        .map_err(store_error)?;
+    let of = |what: &'static str| {
+        let is_of =
+            move |row: &&SqliteRow| row.try_get("what").is_ok_and(|told: &str| told == what);
+        rows.iter().filter(is_of)
+    };
+    let Some(claimed) = of("claim").next() else { return Ok(None) };
+    let row = Record::new(claimed, "conversations")?;
+    let (fence, attempt) = (Fence(row.get("fence")?), row.count("attempts")?);
+    let loaded = of("conversation").next();
+    let loaded = loaded.ok_or_else(|| conversations::unknown(conversation))?;
+    Ok(Some(Claimed {
+        claim: Claim { conversation, holder, fence, attempt },
+        loaded: conversations::loaded(loaded)?,
+        pending: conversations::waiting(of("inbox"))?,
+    }))
 }
 
 pub(super) async fn renew(

@@ -14,18 +14,30 @@ use crate::store::sql::{Record, bad, instant, parse};
 
 /// One row, whose last column is the open episode, each message as an array of its columns: hundreds of
 /// rows would each be a message between two threads.
-pub(super) const LOAD: &str = "\
-SELECT c.id, c.bot_id, c.account, c.chat, c.audience, c.stop_requested,
+macro_rules! select_conversation {
+    ($conversation:literal, $known:literal) => {
+        concat!(
+            "\
+SELECT 'conversation' AS what, c.id, c.bot_id, c.account, c.chat, c.audience, c.stop_requested,
     e.first_seq, e.counted, e.counted_to, t.id AS turn_id, t.standing, t.opened_at, t.notes,
     (SELECT json_group_array(json_array(seq, turn_id, at, body)) FROM (
         SELECT seq, turn_id, at, body FROM messages
-        WHERE bot_id = c.bot_id AND conversation_id = c.id AND seq >= max(e.first_seq, $2 + 1)
+        WHERE bot_id = c.bot_id AND conversation_id = c.id AND seq >= max(e.first_seq, ",
+            $known,
+            " + 1)
         ORDER BY seq
     )) AS messages
 FROM conversations c
 JOIN episodes e ON e.conversation_id = c.id AND e.closed_at IS NULL
 LEFT JOIN turns t ON t.conversation_id = c.id AND t.ended_at IS NULL
-WHERE c.id = $1";
+WHERE c.id = ",
+            $conversation
+        )
+    };
+}
+pub(super) use select_conversation;
+
+pub(super) const LOAD: &str = select_conversation!("$1", "$2");
 
 pub(super) async fn load(
     readers: &Readers,
@@ -34,7 +46,12 @@ pub(super) async fn load(
 ) -> Result<Loaded, StoreError> {
     let query = sqlx::query(LOAD).bind(conversation.0).bind(known.0);
     let row = readers.first(query).await?.ok_or_else(|| unknown(conversation))?;
-    let row = Record::new(&row, "conversations")?;
+    loaded(&row)
+}
+
+/// The conversation of a row of [`LOAD`].
+pub(super) fn loaded(row: &SqliteRow) -> Result<Loaded, StoreError> {
+    let row = Record::new(row, "conversations")?;
     let place = row.place()?;
     let key = if place.chat.as_str().is_empty() {
         ConversationKey::Direct
@@ -43,7 +60,7 @@ pub(super) async fn load(
     };
     let counted_to = row.get::<Option<i64>>("counted_to")?.map(Seq);
     Ok(Loaded {
-        id: conversation,
+        id: ConversationId(row.get("id")?),
         bot: BotId(row.get("bot_id")?),
         key,
         audience: row.word("audience")?,
@@ -75,22 +92,40 @@ fn messages(row: &Record<'_>) -> Result<Vec<Message>, StoreError> {
     columns.into_iter().map(message).collect()
 }
 
-fn unknown(conversation: ConversationId) -> StoreError {
+pub(super) fn unknown(conversation: ConversationId) -> StoreError {
     StoreError::Failed(format!("there is no conversation {conversation}"))
 }
 
-pub(super) const PENDING: &str = "\
-SELECT id, account, chat, at, accepted_by, kind, standing, place_order, inbound, line
+macro_rules! select_waiting {
+    ($conversation:literal) => {
+        concat!(
+            "\
+SELECT 'inbox' AS what, id, account, chat, at, accepted_by, kind, standing, place_order, inbound, line
 FROM inbox
-WHERE conversation_id = $1 AND open = 1 AND turn_id IS NULL AND kind <> 'command'
-ORDER BY id";
+WHERE conversation_id = ",
+            $conversation,
+            " AND open = 1 AND turn_id IS NULL AND kind <> 'command'
+ORDER BY id"
+        )
+    };
+}
+pub(super) use select_waiting;
+
+pub(super) const PENDING: &str = select_waiting!("$1");
 
 pub(super) async fn pending(
     readers: &Readers,
     conversation: ConversationId,
 ) -> Result<Vec<Pending>, StoreError> {
     let rows = readers.all(sqlx::query(PENDING).bind(conversation.0)).await?;
-    let waiting = rows.iter().map(pending_row).collect::<Result<_, _>>()?;
+    waiting(&rows)
+}
+
+/// What waits, of rows of [`PENDING`].
+pub(super) fn waiting<'r>(
+    rows: impl IntoIterator<Item = &'r SqliteRow>,
+) -> Result<Vec<Pending>, StoreError> {
+    let waiting = rows.into_iter().map(pending_row).collect::<Result<_, _>>()?;
     Ok(in_order(waiting))
 }
 

@@ -37,6 +37,7 @@ const SMALL: &[&str] = &[
     "memory_intents_open",
     "VIRTUAL TABLE", // json_each: what the statement was given
     "work",
+    "the_limit", // one row
     "head",
     "(subquery",
     "CONSTANT ROW",
@@ -49,6 +50,7 @@ const GROWING: &[&str] = &[
     conversations::STATUS,
     conversations::PLACES_AT_WORK,
     claims::OPEN_WORK,
+    claims::CLAIM,
     claims::HOLDERS,
     claims::FREE,
     commands::PENDING,
@@ -56,7 +58,8 @@ const GROWING: &[&str] = &[
     chats::PRIVATE_PLACE,
     chats::IS_QUIET,
     accept::STORE_SAID,
-    limits::COUNTS,
+    accept::STORE_OTHER,
+    accept::TRIM,
     limits::PERSON_TOLD,
     limits::CHAT_TOLD,
     pairings::TOLD,
@@ -271,7 +274,7 @@ async fn a_claim_that_cannot_be_committed_is_not_held() {
     store.accept(&[said(bot, 1, "x".to_owned())]).await.unwrap();
     let conversation = store.open_work().await.unwrap()[0].conversation;
     no_commit(&store).await;
-    let claim = store.claim(conversation, &"one".into(), DateTime::UNIX_EPOCH).await;
+    let claim = store.claim(conversation, &"one".into(), DateTime::UNIX_EPOCH, Seq(0)).await;
     assert!(matches!(claim, Err(StoreError::Failed(_))), "{claim:?}");
     assert_eq!(store.holders().await.unwrap(), []);
 }

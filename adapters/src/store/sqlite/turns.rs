@@ -5,7 +5,9 @@
 
 use atlas_core::ids::{InboxId, Seq, TurnId};
 use atlas_core::message::{Body, Message};
-use atlas_core::ports::{Cut, NewTurn, OpenTurn, Opened, StepCommit, StoreError, Tokens};
+use atlas_core::ports::{
+    Committed, Cut, NewTurn, OpenTurn, Opened, StepCommit, StoreError, Tokens,
+};
 
 use super::error::store_error;
 use super::line::Line;
@@ -131,6 +133,13 @@ UPDATE episodes SET counted = $16, counted_to = (
 )
 WHERE $18 AND conversation_id = $1 AND closed_at IS NULL;
 
+UPDATE conversations SET holder = NULL, held_until = NULL
+WHERE $20 AND id = $1 AND holder = $2 AND fence = $3 AND NOT EXISTS (
+    SELECT 1 FROM inbox
+    WHERE conversation_id = $1 AND open = 1 AND turn_id IS NULL AND kind = 'turn'
+)
+RETURNING 'given back' AS what, id AS value;
+
 ",
     insert_deliveries!("$19", "$8")
 );
@@ -138,7 +147,7 @@ WHERE $18 AND conversation_id = $1 AND closed_at IS NULL;
 pub(super) async fn commit_step(
     connection: &mut Line,
     step: StepCommit,
-) -> Result<Vec<Message>, StoreError> {
+) -> Result<Committed, StoreError> {
     let (turn, claim, usage) = (step.turn, &step.claim, step.usage.as_ref());
     let answer = step.messages.iter().position(|body| matches!(body, Body::Assistant { .. }));
     let tokens = usage.map(|usage| usage.tokens);
@@ -163,6 +172,7 @@ pub(super) async fn commit_step(
         .bind(answer.map_or(-1, |index| number(index as u64)))
         .bind(usage.is_some_and(|usage| usage.anchors))
         .bind(outbox::columns(&step.deliveries)?)
+        .bind(step.give_back)
         .fetch_all(&mut *connection)
         .await;
     let told = told.map(Told).map_err(store_error)?;
@@ -173,7 +183,10 @@ pub(super) async fn commit_step(
     told.took_all(&step.taken)?;
     let at = as_stored(step.at);
     let message = |(seq, body)| Message { seq: Seq(seq), turn: Some(turn), at, body };
-    Ok((first..).zip(step.messages).map(message).collect())
+    Ok(Committed {
+        messages: (first..).zip(step.messages).map(message).collect(),
+        given_back: told.first("given back").is_some(),
+    })
 }
 
 /// What a cut carries over (`$4`: pairs of a turn and a body) was said before, and counts as nothing

@@ -9,7 +9,7 @@ use crate::ids::{
     AccountId, BotId, ChatKey, ConversationId, Fence, HolderId, InboxId, ModelName, Seq, TurnId,
 };
 use crate::message::{Body, Message};
-use crate::ports::{ConversationKey, NewDelivery, Tokens};
+use crate::ports::{ConversationKey, NewDelivery, Pending, Tokens};
 
 /// A claim of one conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +22,17 @@ pub struct Claim {
     pub fence: Fence,
     /// How often it was claimed since the last committed step or clean release, this time included.
     pub attempt: u32,
+}
+
+/// A conversation that was claimed, as it was found.
+#[derive(Clone, Debug)]
+pub struct Claimed {
+    /// The claim.
+    pub claim: Claim,
+    /// How it stands.
+    pub loaded: Loaded,
+    /// What waits in it, as [`Store::pending`](crate::ports::Store::pending) tells it.
+    pub pending: Vec<Pending>,
 }
 
 /// A conversation in which something is to be done.
@@ -161,6 +172,17 @@ pub struct StepCommit {
     pub notes: TurnNotes,
     /// Whether the turn is over, and how. Takes back a request to stop.
     pub end: Option<TurnEnd>,
+    /// Gives the claim back with this, where nothing waits that opens a turn.
+    pub give_back: bool,
+}
+
+/// A step that was committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// What was said, as it is stored.
+    pub messages: Vec<Message>,
+    /// The claim was given back with it.
+    pub given_back: bool,
 }
 
 /// A cut: the open episode is closed and a new one begins.

@@ -18,7 +18,8 @@ pub async fn a_claim_is_one_holder_s(database: &dyn Database) -> Result<()> {
     let story = Story::begin(database).await?;
     let (_, conversation) = story.say("5", 1).await?;
     let first = story.claim(conversation, "one").await?;
-    assert_eq!(story.store.claim(conversation, &process("two"), second(9_999)).await?, None);
+    let taken = story.store.claim(conversation, &process("two"), second(9_999), Seq(0)).await?;
+    assert!(taken.is_none(), "{taken:?}");
     let again = story.claim(conversation, "one").await?;
     assert!(again.fence > first.fence);
     assert_eq!(story.store.holders().await?, [process("one")]);
@@ -38,8 +39,8 @@ pub async fn two_processes_never_claim_the_same(database: &dyn Database) -> Resu
         let (_, conversation) = story.say(&n.to_string(), 1).await?;
         let (one, two) = (process("one"), process("two"));
         let (mine, theirs) = tokio::join!(
-            story.store.claim(conversation, &one, second(60)),
-            other.claim(conversation, &two, second(60)),
+            story.store.claim(conversation, &one, second(60), Seq(0)),
+            other.claim(conversation, &two, second(60), Seq(0)),
         );
         let claims = [mine?, theirs?];
         assert_eq!(claims.iter().flatten().count(), 1, "{claims:?}");
@@ -150,7 +151,7 @@ pub async fn messages_are_numbered_without_gaps(database: &dyn Database) -> Resu
     for n in 0..5 {
         let messages = vec![Body::line(format!("{n}")), told("joined")];
         let next = StepCommit { messages, ..step(&claim, &turn) };
-        answered.extend(story.store.commit_step(&next).await?);
+        answered.extend(story.store.commit_step(&next).await?.messages);
         story.store.commit_step(&step(&claim, &turn)).await?;
         let messages = vec![Body::line("elsewhere")];
         let next = StepCommit { messages, ..step(&other, &other_turn) };
@@ -220,7 +221,7 @@ pub async fn a_step_that_fails_leaves_nothing(database: &dyn Database) -> Result
     assert_eq!(story.store.pending(claim.conversation).await?.len(), 1);
     assert_eq!(story.store.next_delivery(&process("one"), &[account()]).await?, None);
     let mended = StepCommit { taken: vec![joins], ..broken };
-    assert_eq!(story.store.commit_step(&mended).await?[0].seq, Seq(2));
+    assert_eq!(story.store.commit_step(&mended).await?.messages[0].seq, Seq(2));
     Ok(())
 }
 
@@ -244,6 +245,50 @@ pub async fn what_is_known_is_not_loaded_again(database: &dyn Database) -> Resul
     story.store.cut(&cut(&claim, &turn)).await?;
     assert_eq!(seqs(2).await?, [4, 5]);
     assert_eq!(seqs(4).await?, [5]);
+    Ok(())
+}
+
+/// Lines said nearby do not count; a message that waits does, and a step in the middle gives nothing back.
+pub async fn the_last_step_gives_the_claim_back_where_nothing_waits(
+    database: &dyn Database,
+) -> Result<()> {
+    let story = Story::begin(database).await?;
+    let (claim, turn, _) = begun(&story, "5").await?;
+    story.accept(observed(story.bot, "5", 2)).await?;
+    let middle = story.store.commit_step(&step(&claim, &turn)).await?;
+    assert!(!middle.given_back);
+    let end = StepCommit { end: Some(TurnEnd::Done), give_back: true, ..step(&claim, &turn) };
+    assert!(story.store.commit_step(&end).await?.given_back);
+    assert_eq!(story.store.holders().await?, []);
+    lost(story.store.release(&claim, true).await);
+    let again = story.claim(claim.conversation, "two").await?;
+    assert_eq!((again.attempt, again.fence > claim.fence), (1, true));
+
+    let (claim, turn, _) = begun(&story, "6").await?;
+    story.say("6", 2).await?;
+    let end = StepCommit { end: Some(TurnEnd::Done), give_back: true, ..step(&claim, &turn) };
+    assert!(!story.store.commit_step(&end).await?.given_back);
+    story.store.release(&claim, true).await?;
+    Ok(())
+}
+
+/// As `load` and `pending` tell it, from the message on that is asked for.
+pub async fn a_claim_tells_how_the_conversation_stands(database: &dyn Database) -> Result<()> {
+    let story = Story::begin(database).await?;
+    let (claim, turn, _) = begun(&story, "5").await?;
+    let messages = vec![Body::line("one"), Body::line("two")];
+    story.store.commit_step(&StepCommit { messages, ..step(&claim, &turn) }).await?;
+    let (waits, conversation) = story.say("5", 2).await?;
+    for known in [0, 2, 3] {
+        let (one, store) = (process("one"), &story.store);
+        let claimed = store.claim(conversation, &one, second(60), Seq(known)).await?;
+        let claimed = claimed.context("it is free for its holder")?;
+        let loaded = store.load(conversation, Seq(known)).await?;
+        assert_eq!(claimed.loaded.messages, loaded.messages);
+        assert_eq!((claimed.loaded.turn, claimed.loaded.key), (loaded.turn, loaded.key));
+        let waiting: Vec<_> = claimed.pending.iter().map(|pending| pending.inbox).collect();
+        assert_eq!(waiting, [waits]);
+    }
     Ok(())
 }
 
@@ -424,7 +469,7 @@ pub async fn a_cut_begins_a_new_episode(database: &dyn Database) -> Result<()> {
     let expected = [(3, None, told("what was before")), (4, Some(turn.id), Body::line("kept"))];
     assert_eq!(found, expected);
     let next = StepCommit { messages: vec![Body::line("on")], ..step(&claim, &turn) };
-    assert_eq!(story.store.commit_step(&next).await?[0].seq, Seq(5));
+    assert_eq!(story.store.commit_step(&next).await?.messages[0].seq, Seq(5));
     assert_eq!(story.store.next_delivery(&process("one"), &[account()]).await?, Some(second(30)));
     Ok(())
 }
