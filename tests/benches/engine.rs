@@ -34,6 +34,10 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 
+/// As in the executable.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Messages of history before the measured turn; half of them are questions.
 const HISTORY: i64 = 10_000;
 

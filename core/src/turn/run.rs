@@ -14,7 +14,7 @@ use crate::conversation::compaction::{self, Keep};
 use crate::conversation::kept::{joined, known};
 use crate::engine::{Engine, Serves};
 use crate::home::Home;
-use crate::ids::{ChatKey, ConversationId, DeliveryId, InboxId, Seq};
+use crate::ids::{ChatKey, DeliveryId, InboxId, Seq};
 use crate::instructions::instructions;
 use crate::memory::documents::{Shown, documents};
 use crate::message::{Body, Part};

@@ -25,7 +25,7 @@ use super::error::store_error;
 
 /// How often the processor is given away before this thread sleeps: some 50 microseconds where nobody
 /// else wants it.
-const AWAKE: usize = 100;
+pub(super) const AWAKE: usize = 100;
 
 /// An open connection that writes.
 #[derive(Debug)]
