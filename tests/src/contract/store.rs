@@ -22,6 +22,7 @@ use atlas_core::ports::{
 use chrono::{DateTime, TimeDelta, Utc};
 
 pub mod access;
+pub mod claims;
 pub mod memory;
 pub mod people;
 pub mod turns;
@@ -80,21 +81,23 @@ macro_rules! store_contract {
             text_of_any_kind_comes_back_as_it_was,
             cursors_move_forward_only_and_are_their_accounts_own,
         );
-        $crate::store_contract!(@of $make, turns:
+        $crate::store_contract!(@of $make, claims:
             a_claim_is_one_holder_s,
             two_processes_never_claim_the_same,
             an_older_fence_is_refused_everywhere,
             attempts_count_until_a_step_is_committed,
             a_clean_release_takes_the_attempt_back,
             a_dead_process_loses_what_it_held,
+            the_last_step_gives_the_claim_back_where_nothing_waits,
+            a_claim_tells_how_the_conversation_stands,
+        );
+        $crate::store_contract!(@of $make, turns:
             messages_are_numbered_without_gaps,
             what_is_known_is_not_loaded_again,
             a_turn_takes_its_rows_once,
             one_turn_is_open_at_a_time,
             a_step_that_fails_leaves_nothing,
             a_turn_that_ends_closes_its_rows,
-            the_last_step_gives_the_claim_back_where_nothing_waits,
-            a_claim_tells_how_the_conversation_stands,
             a_step_remembers_notes_and_counts,
             a_request_to_stop_is_taken_back,
             waiting_rows_come_in_order,

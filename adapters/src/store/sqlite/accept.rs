@@ -141,7 +141,7 @@ impl Said<'_> {
 /// One trip to the database. Each statement looks first whether the event is there, so that a
 /// duplicate changes nothing. A conversation may become shared and never private again. Of the lines
 /// said nearby only the newest wait on. What is over a limit is kept as such a line; a command is
-/// ignored.
+/// ignored, and belongs to no conversation.
 pub(super) const STORE_SAID: &str = concat!(
     "\
 INSERT INTO conversations (bot_id, account, chat, audience, created_at)
@@ -182,8 +182,9 @@ INSERT INTO inbox (account, key, platform, accepted_by, at, kind, open, bot_id, 
 SELECT $1, $2, $9, $13, $7,
     CASE WHEN the_limit.limited IS NULL THEN $14 WHEN $14 = 'command' THEN 'ignored'
         ELSE 'observed' END,
-    the_limit.limited IS NULL OR $14 <> 'command', c.bot_id, c.id, $8, $15, $16, $17, $18,
-    $20, the_limit.limited,
+    the_limit.limited IS NULL OR $14 <> 'command', c.bot_id,
+    CASE WHEN the_limit.limited IS NULL OR $14 <> 'command' THEN c.id END,
+    $8, $15, $16, $17, $18, $20, the_limit.limited,
     CASE WHEN the_limit.limited IS NOT NULL AND $14 = 'command' THEN 'a command over a limit' END
 FROM conversations c CROSS JOIN (",
     over!("$9", "$20", "$21", "$22", "$1", "$8", "$23", "$24"),
