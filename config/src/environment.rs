@@ -102,11 +102,12 @@ fn variable(name: &str) -> Place {
 fn read(key: &str, kind: Kind, text: &str) -> Result<ValueKind, value::Refusal> {
     let text = text.trim();
     match kind {
-        Kind::Ids => {
-            let ids = text.split(',').map(|id| {
-                value::fit(key, Kind::Id, &Written::Text(id)).map(|id| Value::new(None, id))
+        Kind::Ids | Kind::Names => {
+            let of = if matches!(kind, Kind::Ids) { Kind::Id } else { Kind::Text };
+            let list = text.split(',').map(|element| {
+                value::fit(key, of, &Written::Text(element)).map(|value| Value::new(None, value))
             });
-            Ok(ids.collect::<Result<Vec<_>, _>>()?.into())
+            Ok(list.collect::<Result<Vec<_>, _>>()?.into())
         }
         Kind::Tokens => match text.parse() {
             Ok(number) => value::fit(key, kind, &Written::Whole(number)),

@@ -53,6 +53,7 @@ pub(crate) struct RawModel {
     pub(crate) max_output: Option<u32>,
     pub(crate) strict_roles: bool,
     pub(crate) cache_ttl: Option<String>,
+    pub(crate) fallback: Vec<Option<String>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -36,6 +36,8 @@ pub(crate) enum Kind {
     Id,
     /// A list of ids.
     Ids,
+    /// A list of names of sections.
+    Names,
     /// `[section]`.
     Section(&'static [Key]),
     /// `[section.<name>]`, any number of them.
@@ -78,7 +80,7 @@ const MODEL: &[Key] = &[
     key("max_output", Kind::Tokens),
     key("strict_roles", Kind::Switch),
     key("cache_ttl", Kind::OneOf(&["1h", "5m"], &[])),
-    key("fallback", Kind::Later),
+    key("fallback", Kind::Names),
     key("price", Kind::Later),
 ];
 

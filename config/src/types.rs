@@ -62,10 +62,12 @@ pub struct Model {
     pub strict_roles: bool,
     /// How long the server keeps what it has read, from its last use on.
     pub cache_ttl: CacheTtl,
+    /// The models that answer where this one does not, the first first.
+    pub fallback: Vec<ModelName>,
 }
 
 impl Model {
-    /// Whether a client of the other would do for this one.
+    /// Whether a client of the other would do for this one. Who stands in is no matter of the client.
     #[must_use]
     pub fn answers_as(&self, other: &Self) -> bool {
         let secret =

@@ -90,6 +90,7 @@ pub(crate) fn takes(kind: Kind) -> &'static str {
         Kind::OneOf(..) => "a word in quotes",
         Kind::Id => "an id",
         Kind::Ids => "a list of ids in square brackets",
+        Kind::Names => "a list of names in square brackets",
         Kind::Section(_) | Kind::Named(_) => "a section",
         Kind::Rows(_) => "a section in double brackets",
         Kind::Later => "nothing in this version",
@@ -110,6 +111,7 @@ fn example(kind: Kind) -> String {
         Kind::Zone => "\"America/Sao_Paulo\"".to_owned(),
         Kind::Id => "\"123456789\"".to_owned(),
         Kind::Ids => "[\"123456789\"]".to_owned(),
+        Kind::Names => "[\"local\"]".to_owned(),
         Kind::Section(_) | Kind::Named(_) | Kind::Rows(_) | Kind::Later => "…".to_owned(),
     }
 }

@@ -104,7 +104,8 @@ impl Walk<'_> {
                 Some(self.named(path, key, keys, table).into())
             }
             Kind::Rows(keys) => self.rows(path, key, keys, item, at),
-            Kind::Ids => self.ids(path, key, item, value_place),
+            Kind::Ids => self.list(path, key, (Kind::Id, "ids"), item, value_place),
+            Kind::Names => self.list(path, key, (Kind::Text, "names"), item, value_place),
             kind => {
                 let fits = value::fit(key.name, kind, &written(item));
                 self.fits(fits, value_place).map(|kind| Value::new(None, kind))
@@ -177,28 +178,36 @@ impl Walk<'_> {
         Some(values.into())
     }
 
-    fn ids(&mut self, path: &mut Vec<String>, key: Key, item: &Item, at: Place) -> Option<Value> {
+    /// A list of elements of one kind, and the noun for them.
+    fn list(
+        &mut self,
+        path: &mut Vec<String>,
+        key: Key,
+        (kind, noun): (Kind, &str),
+        item: &Item,
+        at: Place,
+    ) -> Option<Value> {
         let Some(array) = item.as_array() else {
             let refusal = value::fit(key.name, key.kind, &Written::Other(name_of(item)));
             self.fits(refusal, at);
             return None;
         };
-        let mut ids = Vec::new();
+        let mut list = Vec::new();
         for (n, element) in array.iter().enumerate() {
             let place =
                 if element.span().is_some() { self.place(element.span()) } else { at.clone() };
             path.push(n.to_string());
             self.places.note(path, place.clone(), place.clone());
             path.pop();
-            let fits = value::fit(key.name, Kind::Id, &written_value(element)).map_err(|(_, _)| {
+            let fits = value::fit(key.name, kind, &written_value(element)).map_err(|(_, _)| {
                 let what =
-                    format!("`{}` takes ids, not {}", key.name, written_value(element).kind());
+                    format!("`{}` takes {noun}, not {}", key.name, written_value(element).kind());
                 (what, value::write(key.name, key.kind))
             });
-            // A list with a hole is no list: the wrong id is an error of its own.
-            ids.push(Value::new(None, self.fits(fits, place).unwrap_or(ValueKind::Nil)));
+            // A list with a hole is no list: the wrong element is an error of its own.
+            list.push(Value::new(None, self.fits(fits, place).unwrap_or(ValueKind::Nil)));
         }
-        Some(ids.into())
+        Some(list.into())
     }
 
     fn no_section(&mut self, section: &Key, item: &Item, at: Place) -> Option<Value> {

@@ -53,6 +53,8 @@ pub struct Home {
     pub bots: Vec<Bot>,
     /// The models that bots answer with.
     pub models: Models,
+    /// For each model those that answer where it does not, the first first.
+    pub fallback: BTreeMap<ModelName, Vec<ModelName>>,
     /// Which bot answers where.
     pub router: Router,
     /// The owner's ids of the configuration. Those of the database are added at run time.
@@ -82,6 +84,15 @@ impl Home {
     #[must_use]
     pub fn bot_named(&self, name: &BotName) -> Option<&Bot> {
         self.bots.iter().find(|bot| &bot.name == name)
+    }
+
+    /// The models of a bot, its own first: who is asked, and who where that one does not answer. Empty
+    /// where its own is gone.
+    #[must_use]
+    pub fn chain(&self, bot: &Bot) -> Vec<Arc<dyn ModelClient>> {
+        let Some(own) = self.models.get(&bot.model) else { return Vec::new() };
+        let others = self.fallback.get(&bot.model).into_iter().flatten();
+        [own].into_iter().chain(others.filter_map(|name| self.models.get(name))).cloned().collect()
     }
 
     /// The model that a bot answers with.

@@ -11,6 +11,7 @@ use crate::ports::OpenTurn;
 
 pub(crate) mod answer;
 mod batch;
+mod chain;
 mod files;
 pub mod learned;
 pub mod markup;

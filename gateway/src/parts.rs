@@ -193,6 +193,11 @@ pub(crate) async fn home(
         zone: config.timezone,
         bots: bots(config, store, clock).await?,
         models,
+        fallback: config
+            .models
+            .iter()
+            .map(|(name, model)| (name.clone(), model.fallback.clone()))
+            .collect(),
         router: router(config, seat),
         owners: config.owner.iter().cloned().chain([terminal::owner()]).collect::<BTreeSet<_>>(),
         deciders: config.deciders.iter().cloned().collect(),

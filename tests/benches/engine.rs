@@ -3,7 +3,7 @@
 //! conversations. The figures go into `docs/performance.md`.
 #![expect(clippy::expect_used, reason = "a benchmark stops where it cannot measure")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
@@ -136,6 +136,7 @@ async fn engine(folder: &Path) -> (Arc<Engine>, UnboundedReceiver<Outgoing>) {
         zone: chrono_tz::Tz::UTC,
         bots: vec![bot],
         models: [("default".into(), Arc::new(EchoModel::new("default", "Yes.")) as _)].into(),
+        fallback: BTreeMap::new(),
         router: Router::new(vec![route]),
         owners: BTreeSet::new(),
         deciders: BTreeSet::new(),

@@ -1,6 +1,6 @@
 //! Many conversations at once, in process: the real store and files, with a model that counts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -92,6 +92,7 @@ async fn engine(folder: &Path, model: Arc<Counting>) -> (Arc<Engine>, UnboundedR
         zone: chrono_tz::Tz::UTC,
         bots: vec![bot],
         models: [("default".into(), model as _)].into(),
+        fallback: BTreeMap::new(),
         router: Router::new(vec![route]),
         owners: BTreeSet::new(),
         deciders: BTreeSet::new(),

@@ -20,6 +20,7 @@ mod discord_commands;
 mod discord_out;
 mod discord_socket;
 mod discord_tls;
+mod fallback;
 mod files;
 mod gone;
 mod guest;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use atlas_core::ids::ModelName;
 
-use super::Check;
+use super::{Check, no_such};
 use crate::error::Error;
 use crate::layers::{Raw, RawModel};
+use crate::mask;
 use crate::place::Place;
 use crate::schema::Kind;
 use crate::secrets;
@@ -75,7 +76,35 @@ impl Check<'_> {
                 Some("5m") => CacheTtl::FiveMinutes,
                 _ => CacheTtl::Hour,
             },
+            fallback: self.fallback(name, &raw.fallback),
         })
+    }
+
+    /// The models that stand in for this one: others, each once.
+    fn fallback(&mut self, name: &str, written: &[Option<String>]) -> Vec<ModelName> {
+        let known = self.places.names("models");
+        let mut chain: Vec<ModelName> = Vec::new();
+        for (n, other) in written.iter().enumerate() {
+            // What is no name was told already.
+            let Some(other) = other.as_deref() else { continue };
+            let n = n.to_string();
+            let at = ["models", name, "fallback", n.as_str()];
+            if other == name || chain.iter().any(|earlier| earlier.as_str() == other) {
+                let why = if other == name { "names its own model" } else { "names a model twice" };
+                self.fail(
+                    &at,
+                    format!("`fallback` {why}: {}", mask::value(other)),
+                    "Take it out: a model that does not answer is not asked again at once.",
+                );
+            } else if known.iter().any(|model| model == other) {
+                chain.push(other.into());
+            } else {
+                let models = known.iter().map(String::as_str);
+                let place = self.at(&at);
+                self.errors.push(no_such(place, "model", other, models, "[models.<name>]"));
+            }
+        }
+        chain
     }
 
     /// What a model behind a server must have.
@@ -130,6 +159,7 @@ impl Check<'_> {
             max_output: None,
             strict_roles: false,
             cache_ttl: CacheTtl::default(),
+            fallback: Vec::new(),
         };
         let (provider, model, key, address) = if set("OPENAI_API_KEY").is_some() {
             (Provider::OpenAi, DEFAULT_OPENAI_MODEL, "OPENAI_API_KEY", "OPENAI_BASE_URL")

@@ -208,7 +208,7 @@ fn what_a_later_version_brings_is_refused_as_that_and_never_passed_over() {
             assert!(whats.iter().any(|what| what.starts_with(&start)), "{whats:#?}");
         }
     }
-    assert_eq!(count, 8);
+    assert_eq!(count, 7);
     assert_eq!(
         errors("[[routines]]\nname = \"x\"\n"),
         [
@@ -311,7 +311,8 @@ fn a_value_of_the_wrong_kind_is_told_what_its_key_takes() {
         (
             "[models]\nprovider = \"offline\"",
             "atlas.toml:2:1: `models` takes a section, not text\n  Open it as [models.<name>] and write \
-             its keys below: provider, model, base_url, api_key, window, max_output, strict_roles, cache_ttl.",
+             its keys below: provider, model, base_url, api_key, window, max_output, strict_roles, cache_ttl, \
+             fallback.",
         ),
     ] {
         assert_eq!(errors(text), [error]);

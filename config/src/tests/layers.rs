@@ -229,3 +229,42 @@ fn a_base_url_of_the_environment_that_is_none_is_an_error() {
         ]
     );
 }
+
+#[test]
+fn a_fallback_names_other_models_each_once() {
+    let models = |line: &str| {
+        let others = "[models.b]\nprovider = \"offline\"\n[models.local]\nprovider = \"offline\"\n";
+        Home::new(&format!("[models.a]\nprovider = \"offline\"\n{line}\n{others}"))
+    };
+    let chain =
+        models("fallback = [\"local\", \"b\"]").config().models[&"a".into()].fallback.clone();
+    assert_eq!(chain, ["local".into(), "b".into()]);
+    for (written, error) in [
+        (
+            "[\"lokal\"]",
+            "atlas.toml:3:13: there is no model `lokal`\n  The nearest is \"local\". There are: a, b, local.",
+        ),
+        (
+            "[\"a\"]",
+            "atlas.toml:3:13: `fallback` names its own model: `a`\n  Take it out: a model that does not \
+             answer is not asked again at once.",
+        ),
+        (
+            "[\"b\", \"b\"]",
+            "atlas.toml:3:18: `fallback` names a model twice: `b`\n  Take it out: a model that does not \
+             answer is not asked again at once.",
+        ),
+        (
+            "\"local\"",
+            "atlas.toml:3:12: `fallback` takes a list of names in square brackets, not text\n  Write for \
+             example `fallback = [\"local\"]`.",
+        ),
+        (
+            "[7]",
+            "atlas.toml:3:13: `fallback` takes names, not a number\n  Write for example `fallback = \
+             [\"local\"]`.",
+        ),
+    ] {
+        assert_eq!(models(&format!("fallback = {written}")).errors(), [error]);
+    }
+}

@@ -19,10 +19,11 @@ use crate::instructions::instructions;
 use crate::memory::documents::{Shown, documents};
 use crate::message::{Body, Part};
 use crate::ports::{
-    Claim, Committed, Cut, DeliveryKind, FileError, Loaded, ModelClient, NewDelivery, NewTurn,
-    OpenTurn, Pending, PendingWhat, StepCommit, StoreError, TurnEnd, TurnNotes, Usage,
+    Claim, Committed, Cut, DeliveryKind, FileError, Loaded, NewDelivery, NewTurn, OpenTurn,
+    Pending, PendingWhat, StepCommit, StoreError, TurnEnd, TurnNotes, Usage,
 };
 use crate::turn::batch::{Batch, batch, within_reach};
+use crate::turn::chain::Chain;
 use crate::turn::{Step, Turn, next};
 
 /// What came of looking for a turn.
@@ -52,7 +53,7 @@ pub(crate) struct Driver<'a> {
     pub(super) stop: watch::Receiver<bool>,
     pub(super) home: Arc<Home>,
     pub(super) bot: Bot,
-    pub(super) model: Arc<dyn ModelClient>,
+    pub(super) chain: Chain,
     pub(super) system: Arc<str>,
     /// The model's server wants strict roles.
     pub(super) strict_roles: bool,
@@ -110,13 +111,21 @@ pub(crate) async fn turn(
         tracing::error!(bot.id = %loaded.bot, "a conversation waits for a bot that is gone; put its folder back under bots/");
         return Ok(Outcome::Blocked);
     };
-    let Some(model) = home.models.get(&bot.model).cloned() else {
+    let Some(mut chain) = Chain::new(home.chain(&bot)) else {
         tracing::error!(model = %bot.model, "a conversation waits for a model that is not configured");
         return Ok(Outcome::Blocked);
     };
+    match loaded.turn.as_ref().and_then(|open| open.notes.model.as_ref()) {
+        Some(stands_in) => chain.begin_with(stands_in),
+        None if resumed => {}
+        None => {
+            let now = engine.clock.now();
+            chain.begin_after(|signer| engine.learned.rests(signer, now));
+        }
+    }
     let system = instructions(&*engine.files, &bot, loaded.audience).await.map_err(unread)?;
     let (system, keep) = (Arc::from(system), Keep::Quarter);
-    let strict_roles = engine.learned.strict_roles(&*engine.store, model.info()).await?;
+    let strict_roles = engine.learned.strict_roles(&*engine.store, chain.model().info()).await?;
     let more = opens.as_ref().is_none_or(|batch| batch.taken.len() < pending.len());
     let mut driver = Driver {
         engine,
@@ -125,7 +134,7 @@ pub(crate) async fn turn(
         stop,
         home,
         bot,
-        model,
+        chain,
         system,
         strict_roles,
         reasoning: true,
@@ -177,7 +186,8 @@ impl Driver<'_> {
             self.cut(memory, &places).await?;
         }
         let (body, places, outside) = self.said(batch.parts, memory).await?;
-        let notes = TurnNotes { places, outside, memory, ..TurnNotes::default() };
+        let model = self.chain.stands_in();
+        let notes = TurnNotes { places, outside, memory, model, ..TurnNotes::default() };
         let turn = NewTurn {
             claim: self.claim.clone(),
             standing: batch.standing,
@@ -295,7 +305,7 @@ impl Driver<'_> {
 
     /// Tokens at which the episode is cut.
     fn limit(&self) -> u64 {
-        compaction::limit(self.home.compact_at, self.model.info().window)
+        compaction::limit(self.home.compact_at, self.chain.model().info().window)
     }
 
     /// Cuts the episode. False where nothing can go.

@@ -9,11 +9,12 @@ use crate::conversation::transcript::mend;
 use crate::memory::levels::loaded_paths;
 use crate::message::{Body, Call};
 use crate::ports::{
-    Answer, DeliveryKind, End, ModelError, ModelRequest, NewDelivery, StoreError, Tokens, TurnEnd,
-    TurnNotes, Usage,
+    Answer, DeliveryKind, End, ModelError, ModelInfo, ModelRequest, NewDelivery, StoreError,
+    Tokens, TurnEnd, TurnNotes, Usage,
 };
 use crate::tools::{ToolContext, ToolOutput};
 use crate::turn::answer::{self, Reading};
+use crate::turn::chain::After;
 use crate::turn::model::{Remedy, TELL_AFTER, is_over, lasted, remedy};
 use crate::turn::run::{Commit, Driver};
 use crate::turn::tools::{self, NOT_RUN};
@@ -34,7 +35,7 @@ impl Driver<'_> {
     /// Asks the model once, and commits what it says.
     pub(super) async fn ask(&mut self) -> Result<(), StoreError> {
         let request = self.request();
-        let model = self.model.clone();
+        let model = self.chain.model().clone();
         let left = self.time_left();
         let mut deaf = |_| ();
         let asked = tokio::time::timeout(left, model.ask(&request, &mut deaf));
@@ -148,7 +149,12 @@ impl Driver<'_> {
     }
 
     fn usage(&self, tokens: Tokens, anchors: bool) -> Usage {
-        Usage { model: self.bot.model.clone(), purpose: "turn".to_owned(), tokens, anchors }
+        Usage {
+            model: self.chain.model().info().name.clone(),
+            purpose: "turn".to_owned(),
+            tokens,
+            anchors,
+        }
     }
 
     /// The quiet line that names what the turn wrote.
@@ -162,10 +168,24 @@ impl Driver<'_> {
         error: &ModelError,
         request: &ModelRequest,
     ) -> Result<(), StoreError> {
-        let wait = match remedy(error, self.tries, request.strict_roles, request.reasoning) {
+        let failed = self.chain.model().clone();
+        let remedy = remedy(error, self.tries, request.strict_roles, request.reasoning);
+        let reason = match &remedy {
+            Remedy::GiveUp { reason, .. } => Some(reason.clone()),
+            _ => None,
+        };
+        let remedy = match self.chain.after(error, remedy, self.tries) {
+            After::Remedy(remedy) => remedy,
+            After::Next => return self.pass_on(failed.info(), reason).await,
+            After::Again(wait) => {
+                self.pass_on(failed.info(), reason).await?;
+                return self.wait_out(error, wait).await;
+            }
+        };
+        let wait = match remedy {
             Remedy::Wait(wait) => wait,
             Remedy::Strict => {
-                let (signer, now) = (&self.model.info().signer, self.engine.clock.now());
+                let (signer, now) = (&failed.info().signer, self.engine.clock.now());
                 self.strict_roles = true;
                 self.engine.learned.wants_strict_roles(signer);
                 return self.engine.store.found_strict_roles(signer, now).await;
@@ -194,27 +214,62 @@ impl Driver<'_> {
         self.wait_out(error, wait).await
     }
 
+    /// The turn goes on with another model of the chain than the one that failed. The owner is told once
+    /// of what only they can mend.
+    async fn pass_on(
+        &mut self,
+        failed: &ModelInfo,
+        reason: Option<String>,
+    ) -> Result<(), StoreError> {
+        let Some(open) = &self.loaded.turn else { return Ok(()) };
+        let (mut notes, now) = (open.notes.clone(), self.engine.clock.now());
+        let (learned, next) = (&self.engine.learned, self.chain.model().clone());
+        tracing::warn!(model = %failed.name, next = %next.info().name, conversation.id = %self.claim.conversation, "another model is asked");
+        learned.rest(&failed.signer, now);
+        let mut deliveries = self.outage(&mut notes, Duration::ZERO);
+        if let Some(reason) = reason.filter(|reason| learned.is_news(&failed.signer, reason))
+            && let Some(place) = self.engine.store.private_place(self.bot.id).await?
+        {
+            let told = format!(
+                "The model `{}` does not answer. {reason}\nUntil then I ask `{}`.",
+                failed.name,
+                next.info().name
+            );
+            deliveries.push(self.delivery(place, DeliveryKind::Notice, &told));
+        }
+        notes.model = self.chain.stands_in();
+        (self.tries, self.reasoning) = (0, true);
+        self.strict_roles =
+            self.engine.learned.strict_roles(&*self.engine.store, next.info()).await?;
+        self.commit(Commit { deliveries, notes: Some(notes), ..Commit::default() }).await
+    }
+
+    /// Notes that nobody answers, and tells people once that it takes longer than `wait` from now.
+    fn outage(&self, notes: &mut TurnNotes, wait: Duration) -> Vec<NewDelivery> {
+        let now = self.engine.clock.now();
+        // The time that nobody tried does not count.
+        let since = notes.outage_since.unwrap_or(now).max(self.taken_up).min(now);
+        notes.outage_since = Some(since);
+        if notes.told_outage || lasted(notes.outage_since, now) + wait < TELL_AFTER {
+            return Vec::new();
+        }
+        notes.told_outage = true;
+        let says = "My model's server does not answer at the moment. I keep trying.";
+        self.deliveries(&notes.places, DeliveryKind::Notice, says)
+    }
+
     /// Waits for a server that is busy or out of reach, as long as patience lasts. People are told
     /// once that it takes longer.
     async fn wait_out(&mut self, error: &ModelError, wait: Duration) -> Result<(), StoreError> {
         let Some(open) = &self.loaded.turn else { return Ok(()) };
         let (mut notes, now) = (open.notes.clone(), self.engine.clock.now());
         let begun = notes.outage_since.is_none();
-        // The time that nobody tried does not count.
-        let since = notes.outage_since.unwrap_or(now).max(self.taken_up).min(now);
-        notes.outage_since = Some(since);
+        let deliveries = self.outage(&mut notes, wait);
         if is_over(notes.outage_since, now, self.home.patience) {
             let says = "My model's server does not answer; I have given up for now. Please ask again later.";
             return self.end_failed(says, Some(&error.to_string()), None, false).await;
         }
-        let tells = !notes.told_outage && lasted(notes.outage_since, now) + wait >= TELL_AFTER;
-        let mut deliveries = Vec::new();
-        if tells {
-            notes.told_outage = true;
-            let says = "My model's server does not answer at the moment. I keep trying.";
-            deliveries = self.deliveries(&notes.places, DeliveryKind::Notice, says);
-        }
-        if begun || tells {
+        if begun || !deliveries.is_empty() {
             self.commit(Commit { deliveries, notes: Some(notes), ..Commit::default() }).await?;
         }
         let mut stop = self.stop.clone();

@@ -58,8 +58,8 @@ pub(super) struct State {
     pub(super) breaks_announced: usize,
     pub(super) strict_roles: bool,
     pub(super) signing: Signing,
-    /// The last request of each conversation, for the prefix rule.
-    latest: BTreeMap<String, Arc<Request>>,
+    /// The last request of each conversation to each model, for the prefix rule.
+    latest: BTreeMap<(String, String), Arc<Request>>,
     answers: u64,
 }
 
@@ -84,8 +84,11 @@ impl State {
         headers: &HeaderMap,
     ) -> Result<Taken, Refusal> {
         let request = Request::new(dialect, body);
-        let key = request.cache_key().to_owned();
-        let same = self.requests.iter().filter(|earlier| earlier.cache_key() == key);
+        let model =
+            |request: &Request| request.body["model"].as_str().unwrap_or_default().to_owned();
+        let key = (request.cache_key().to_owned(), model(&request));
+        let same = self.requests.iter();
+        let same = same.filter(|earlier| earlier.cache_key() == key.0 && model(earlier) == key.1);
         let request = Arc::new(request.after(same.map(|earlier| &**earlier)));
         let number = self.requests.len();
         self.requests.push(request.clone());

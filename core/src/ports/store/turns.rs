@@ -109,6 +109,8 @@ pub struct TurnNotes {
     pub told_outage: bool,
     /// When the present outage of the model began.
     pub outage_since: Option<DateTime<Utc>>,
+    /// The model that stands in for the bot's own.
+    pub model: Option<ModelName>,
 }
 
 /// How a turn ended.
