@@ -1,8 +1,11 @@
 //! Who works on what: claims of conversations, their fences, and what a dead process leaves.
 
+use std::future;
+
 use atlas_core::ids::{ConversationId, Fence, HolderId, Seq};
 use atlas_core::ports::{Claim, Claimed, OpenWork, StoreError};
 use chrono::{DateTime, Utc};
+use futures_util::TryStreamExt;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
@@ -72,29 +75,62 @@ pub(super) async fn claim(
     until: DateTime<Utc>,
     known: Seq,
 ) -> Result<Option<Claimed>, StoreError> {
-    let rows = sqlx::query(CLAIM)
-        .bind(conversation.0)
-        .bind(holder.as_str())
-        .bind(micros(until))
-        .bind(known.0)
-        .fetch_all(connection)
+    let mut rows = Vec::with_capacity(4);
+    let told = {
+        let told = sqlx::query(CLAIM)
+            .bind(conversation.0)
+            .bind(holder.as_str())
+            .bind(micros(until))
+            .bind(known.0)
+            .fetch(&mut *connection);
+        told.try_for_each(|row| {
+            rows.push(row);
+            future::ready(Ok(()))
+        })
         .await
-        .map_err(store_error)?;
-    let of = |what: &'static str| {
-        let is_of =
-            move |row: &&SqliteRow| row.try_get("what").is_ok_and(|told: &str| told == what);
-        rows.iter().filter(is_of)
     };
-    let Some(claimed) = of("claim").next() else { return Ok(None) };
-    let row = Record::new(claimed, "conversations")?;
+    let Some(claim) = claim_of(&rows, conversation, holder)? else {
+        return told.map(|()| None).map_err(store_error);
+    };
+    match told.map_err(store_error).and_then(|()| read(&rows, &claim)) {
+        Ok(claimed) => Ok(Some(claimed)),
+        Err(error) => {
+            // Without a transaction around it the claim stands, unless it could not be committed. A read
+            // that fails is no failure of the turn.
+            match release(connection, &claim, true).await {
+                Ok(()) | Err(StoreError::ClaimLost) => Err(error),
+                Err(worse) => Err(worse),
+            }
+        }
+    }
+}
+
+/// The claim, where it was got.
+fn claim_of(
+    rows: &[SqliteRow],
+    conversation: ConversationId,
+    holder: HolderId,
+) -> Result<Option<Claim>, StoreError> {
+    let Some(row) = of(rows, "claim").next() else { return Ok(None) };
+    let row = Record::new(row, "conversations")?;
     let (fence, attempt) = (Fence(row.get("fence")?), row.count("attempts")?);
-    let loaded = of("conversation").next();
-    let loaded = loaded.ok_or_else(|| conversations::unknown(conversation))?;
-    Ok(Some(Claimed {
-        claim: Claim { conversation, holder, fence, attempt },
+    Ok(Some(Claim { conversation, holder, fence, attempt }))
+}
+
+/// How the claimed conversation stands.
+fn read(rows: &[SqliteRow], claim: &Claim) -> Result<Claimed, StoreError> {
+    let loaded = of(rows, "conversation").next();
+    let loaded = loaded.ok_or_else(|| conversations::unknown(claim.conversation))?;
+    Ok(Claimed {
+        claim: claim.clone(),
         loaded: conversations::loaded(loaded)?,
-        pending: conversations::waiting(of("inbox"))?,
-    }))
+        pending: conversations::waiting(of(rows, "inbox"))?,
+    })
+}
+
+/// The rows of one of the statements.
+fn of<'r>(rows: &'r [SqliteRow], what: &'static str) -> impl Iterator<Item = &'r SqliteRow> {
+    rows.iter().filter(move |row| row.try_get("what").is_ok_and(|told: &str| told == what))
 }
 
 pub(super) async fn renew(

@@ -279,6 +279,38 @@ async fn a_claim_that_cannot_be_committed_is_not_held() {
     assert_eq!(store.holders().await.unwrap(), []);
 }
 
+/// Writes this as the waiting message, whatever it is.
+async fn waiting_message(store: &SqliteStore, inbound: String) {
+    let written = store.writer.ask(|writer| {
+        Box::pin(async move {
+            let query = sqlx::query("UPDATE inbox SET inbound = $1").bind(inbound);
+            query.execute(writer).await.map(drop).map_err(store_error)
+        })
+    });
+    written.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_claim_of_what_cannot_be_read_is_not_held_and_is_no_attempt() {
+    let (_folder, store) = opened().await;
+    let bot = bot(&store).await;
+    store.accept(&[said(bot, 1, "x".to_owned())]).await.unwrap();
+    let conversation = store.open_work().await.unwrap()[0].conversation;
+    let me = "one".into();
+    let claim = || store.claim(conversation, &me, DateTime::UNIX_EPOCH, Seq(0));
+    let readable = match &said(bot, 1, "x".to_owned()).disposition {
+        Disposition::Turn { inbound, .. } => serde_json::to_string(inbound).unwrap(),
+        other => panic!("{other:?}"),
+    };
+    waiting_message(&store, "{\"of\": \"another version\"}".to_owned()).await;
+    for _ in 0..4 {
+        assert!(matches!(claim().await, Err(StoreError::Failed(_))));
+        assert_eq!(store.holders().await.unwrap(), []);
+    }
+    waiting_message(&store, readable).await;
+    assert_eq!(claim().await.unwrap().unwrap().claim.attempt, 1);
+}
+
 /// `PRAGMA synchronous` in the middle of a use case: 2 syncs every commit, 1 does not.
 async fn level(store: &SqliteStore, manner: Manner) -> i64 {
     let asked = store.writer.write(manner, |writer| {
