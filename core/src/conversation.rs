@@ -19,9 +19,11 @@ use crate::ports::{Claim, Claimed, OpenWork, StoreError};
 use crate::turn::run::{Outcome, turn};
 
 use kept::{joined, known};
+use renewing::renewing;
 
 pub mod compaction;
 pub mod kept;
+mod renewing;
 pub mod transcript;
 
 /// How often the store is looked into without a ring.
@@ -320,9 +322,13 @@ async fn work(
     put(Some(claim.clone()));
     let mut found = Some((joined(kept, loaded), pending));
     let result = loop {
-        lock(state).woken = false;
+        // Of a claim the look was taken with it: what came since may not be in it.
+        if found.is_none() {
+            lock(state).woken = false;
+        }
         let running = turn(engine, &claim, found.take(), bell, stop.clone());
-        match renewing(engine, &claim, running).await {
+        let renew = || engine.store.renew(&claim, until());
+        match renewing(LEASE / 3, renew, running).await {
             // The next turn starts its own count of attempts.
             Ok(Outcome::Worked) => claim.attempt = 1,
             Ok(Outcome::Emptied) if lock(state).woken => claim.attempt = 1,
@@ -339,21 +345,4 @@ async fn work(
     put(None);
     engine.bells.changed.notify_waiters();
     released.and(result)
-}
-
-/// Renews the claim while the work goes on.
-async fn renewing<T>(
-    engine: &Engine,
-    claim: &Claim,
-    work: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
-    tokio::pin!(work);
-    loop {
-        tokio::select! {
-            done = &mut work => return done,
-            () = tokio::time::sleep(LEASE / 3) => {
-                engine.store.renew(claim, engine.clock.now() + LEASE).await?;
-            }
-        }
-    }
 }

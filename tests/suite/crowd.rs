@@ -74,8 +74,14 @@ impl ModelClient for Counting {
     }
 }
 
-async fn engine(folder: &Path, model: Arc<Counting>) -> (Arc<Engine>, UnboundedReceiver<Outgoing>) {
-    let store = Arc::new(SqliteStore::open(&folder.join("atlas.db")).await.expect("a database"));
+/// An engine in this folder with a bot of this model, and what it sends. `around` dresses its store.
+pub(crate) async fn engine(
+    folder: &Path,
+    model: Arc<dyn ModelClient>,
+    around: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
+) -> (Arc<Engine>, UnboundedReceiver<Outgoing>) {
+    let store = SqliteStore::open(&folder.join("atlas.db")).await.expect("a database");
+    let store = around(Arc::new(store));
     let ids = store.take_up_bots(&["atlas".into()], DateTime::UNIX_EPOCH).await.expect("a bot");
     let bot =
         Bot { id: ids[0].1, name: "atlas".into(), shown: "Atlas".into(), model: "default".into() };
@@ -91,7 +97,7 @@ async fn engine(folder: &Path, model: Arc<Counting>) -> (Arc<Engine>, UnboundedR
     let home = Home {
         zone: chrono_tz::Tz::UTC,
         bots: vec![bot],
-        models: [("default".into(), model as _)].into(),
+        models: [("default".into(), model)].into(),
         fallback: BTreeMap::new(),
         router: Router::new(vec![route]),
         owners: BTreeSet::new(),
@@ -120,14 +126,15 @@ async fn engine(folder: &Path, model: Arc<Counting>) -> (Arc<Engine>, UnboundedR
     (Arc::new(engine), sent)
 }
 
-fn event(chat: i64) -> Envelope {
+/// The `nth` message of whoever writes in this chat.
+pub(crate) fn event(chat: i64, nth: i64) -> Envelope {
     let person = Person { platform: "recording".into(), id: chat.to_string().into() };
     let inbound = Inbound {
         lineage: vec![PlatformChat(chat.to_string())],
         kind: ChatKind::Direct,
         chat_name: None,
-        message: PlatformMessage("1".into()),
-        order: 1,
+        message: PlatformMessage(nth.to_string()),
+        order: nth,
         sender: Sender { person: Some(person), name: "Ana".into(), is_bot: false },
         text: "hello".into(),
         outside: false,
@@ -139,7 +146,7 @@ fn event(chat: i64) -> Envelope {
     Envelope {
         account: "rec".into(),
         platform: "recording".into(),
-        key: chat.to_string(),
+        key: format!("{chat}/{nth}"),
         raw: "{}".to_owned(),
         event: Event::Message(inbound),
     }
@@ -154,8 +161,8 @@ async fn a_start_with_very_many_open_conversations_takes_up_a_bounded_number_at_
         now: AtomicUsize::new(0),
         most: AtomicUsize::new(0),
     });
-    let (engine, mut sent) = engine(folder.path(), model.clone()).await;
-    let events: Vec<Envelope> = (0..MANY).map(event).collect();
+    let (engine, mut sent) = engine(folder.path(), model.clone(), |store| store).await;
+    let events: Vec<Envelope> = (0..MANY).map(|chat| event(chat, 1)).collect();
     Intake::new(engine.clone()).accept(events).await.expect("stored");
     let (stop, stopped) = watch::channel(false);
     let (conversations, courier) = (Conversations::new(engine.clone()), Courier::new(engine));

@@ -37,6 +37,7 @@ mod stop;
 mod store;
 mod telegram_backlog;
 mod terminal;
+mod wakes;
 mod wire;
 
 /// A scene: both stand-ins, a home, and the executable under test.

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use atlas_core::ids::*;
 use atlas_core::ports::*;
 use chrono::{DateTime, Utc};
+use futures_util::future::BoxFuture;
 
 use super::Plan;
 
@@ -13,13 +14,27 @@ use super::Plan;
 pub struct PlannedStore {
     inner: Arc<dyn Store>,
     plan: Arc<Plan>,
+    behind: Option<Behind>,
 }
+
+/// What is done behind a use case, by its name, before its caller hears of it.
+type Behind = Box<dyn Fn(&str) -> BoxFuture<'static, ()> + Send + Sync>;
 
 impl PlannedStore {
     /// Around `inner`.
     #[must_use]
     pub fn new(inner: Arc<dyn Store>, plan: &Arc<Plan>) -> Self {
-        Self { inner, plan: plan.clone() }
+        Self { inner, plan: plan.clone(), behind: None }
+    }
+
+    /// Around `inner`, with something that is done behind each use case, before its caller hears of it.
+    #[must_use]
+    pub fn with(
+        inner: Arc<dyn Store>,
+        behind: impl Fn(&str) -> BoxFuture<'static, ()> + Send + Sync + 'static,
+    ) -> Self {
+        let plan = Arc::new(Plan::new(None, None, None));
+        Self { inner, plan, behind: Some(Box::new(behind)) }
     }
 
     /// One use case, by its name: the point before it, a planned failure, itself, the point after.
@@ -33,6 +48,9 @@ impl PlannedStore {
             return Err(StoreError::Unwritable("no space left on device (planned)".to_owned()));
         }
         let done = use_case.await;
+        if let Some(behind) = &self.behind {
+            behind(name).await;
+        }
         if done.is_ok() {
             self.plan.after(name);
         }
