@@ -102,6 +102,24 @@ fn the_next_outage_is_told_of_again() {
 }
 
 #[test]
+fn the_next_outage_is_told_of_again_also_when_the_clock_was_set_back() {
+    let mut scene = scene();
+    scene.model.rule(Takes::All, |_| say("yes"));
+    scene.start_with(&[(LATER, "900000")]);
+    scene.until("what waited is through", |scene| (scene.telegram.polls().len() > 1).then_some(()));
+    assert!(scene.stop().success());
+    for outage in 1..=2 {
+        write_old(&scene, 7, 2);
+        scene.start();
+        scene.dm("are you there?");
+        scene.until("an answer", |scene| (scene.answers().len() == outage).then_some(()));
+        scene.settled();
+        assert_eq!(skipped(&scene, OWNER), outage);
+        assert!(scene.stop().success());
+    }
+}
+
+#[test]
 fn what_comes_in_passing_is_new_whatever_the_clocks_say() {
     let mut scene = scene();
     scene.model.script(Takes::All, [say("yes")]);

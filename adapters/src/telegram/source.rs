@@ -76,8 +76,8 @@ struct Poller<'a> {
     backlog: Duration,
     /// Updates may wait that are older than that.
     catching_up: bool,
-    /// The name of the reading that goes on or comes next; None until the store was asked.
-    reading: Option<String>,
+    /// What names the reading that goes on or comes next; None until the store was asked.
+    reading: Option<i64>,
     backoff: Backoff,
 }
 
@@ -220,25 +220,29 @@ impl<'a> Poller<'a> {
     /// Stores these. What came while a poll was held is new, whatever the clocks say; of what waited, the
     /// first batch in which nothing is too old to be answered ends the reading.
     async fn store(&mut self, intake: &Intake, envelopes: &[Envelope]) -> Result<(), StoreError> {
-        if self.reading.is_none() {
-            let cursors = intake.cursors(self.account).await?;
-            let last = cursors.into_iter().find(|cursor| cursor.chat.as_str() == UPDATES);
-            self.reading = Some(last.map_or(0, |last| last.read_up_to).to_string());
-        }
+        let reading = match self.reading {
+            Some(reading) => reading,
+            None => {
+                let cursors = intake.cursors(self.account).await?;
+                let last = cursors.into_iter().find(|cursor| cursor.chat.as_str() == UPDATES);
+                *self.reading.insert(last.map_or(0, |last| last.read_up_to))
+            }
+        };
         if !self.catching_up {
             intake.accept(envelopes.to_vec()).await?;
             return Ok(());
         }
         if !envelopes.is_empty() {
-            let reading = self.reading.as_deref().unwrap_or_default();
-            intake.accept_backlog(envelopes.to_vec(), self.backlog, reading).await?;
+            let name = reading.to_string();
+            intake.accept_backlog(envelopes.to_vec(), self.backlog, &name).await?;
         }
         let now = intake.now();
         if !envelopes.iter().any(|envelope| is_older(envelope, now - self.backlog)) {
-            let (chat, kind, read_up_to) =
-                (UPDATES.into(), ChatKind::Group, now.timestamp_millis());
+            // Each has a name of its own, also where the clock was set back.
+            let read_up_to = now.timestamp_millis().max(reading.saturating_add(1));
+            let (chat, kind) = (UPDATES.into(), ChatKind::Group);
             intake.read_up_to(self.account, &[Cursor { chat, kind, read_up_to }]).await?;
-            self.reading = Some(read_up_to.to_string());
+            self.reading = Some(read_up_to);
             self.catching_up = false;
         }
         Ok(())
