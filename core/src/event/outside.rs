@@ -83,9 +83,15 @@ impl Said {
 #[must_use]
 pub fn line_of(text: &str, most: usize) -> String {
     let kept = |c: char| if c.is_control() || matches!(c, '[' | ']') { ' ' } else { c };
+    let text: String = text.chars().filter(|c| !turns(*c)).collect();
     let cut = if text.chars().nth(most).is_some() { "…" } else { "" };
     let line: String = text.chars().map(kept).take(most).collect();
     format!("{}{cut}", line.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Characters that are not seen and turn the direction of what stands behind them, its bracket too.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A file's size: `120 KB`, `2.1 MB`.
@@ -122,6 +128,12 @@ mod tests {
         let own = Answered::own(&"x".repeat(201)).unwrap();
         assert_eq!(own.line, format!("[in reply to you: {}…]", "x".repeat(200)));
         assert!(!own.outside);
+    }
+
+    #[test]
+    fn nothing_within_turns_what_stands_behind_it() {
+        assert_eq!(line_of("\u{202e}txt.\u{2066}exe\u{200f}", 200), "txt.exe");
+        assert_eq!(line_of("\u{5d0}\u{200d}\u{5d1}", 200), "\u{5d0}\u{200d}\u{5d1}");
     }
 
     #[test]
