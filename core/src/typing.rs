@@ -1,5 +1,5 @@
-//! Shows that a bot is typing: in every place with a message in a turn at work, from the accounts that
-//! this process serves, whichever process runs the turn. It looks at the store alone, so it ends on
+//! Shows that a bot is typing: in every place with a message in a turn at work, or taken up for one, from
+//! the accounts that this process serves, whichever process runs the turn. It looks at the store alone, so it ends on
 //! every way out of a turn.
 
 use std::collections::BTreeSet;

@@ -253,6 +253,45 @@ fn a_slow_file_holds_up_no_other_chat_and_a_stop_of_the_process_waits_for_none()
     gate.open();
 }
 
+/// A scene in which the only message came with a file whose download hangs.
+fn hanging(scene: &mut Harness) -> Gate {
+    scene.start();
+    let gate = scene.telegram.gate();
+    scene.telegram.plan_downloads([FileFault::Hold(gate.clone())]);
+    let file = scene.telegram.file("slow.txt", "text/plain", b"slow and steady");
+    send(scene, &file, "read this");
+    scene.until("the download hangs", |_| gate.reached().then_some(()));
+    gate
+}
+
+#[test]
+fn case_6_typing_is_shown_while_a_file_is_read_before_the_model_is_asked() {
+    let mut scene = scene();
+    scene.model.script(Takes::All, [say("read")]);
+    let gate = hanging(&mut scene);
+    scene.until("typing", |scene| scene.telegram.actions().first().map(|_| ()));
+    assert!(scene.model.requests().is_empty());
+    gate.open();
+    scene.answered("read");
+    scene.settled();
+}
+
+#[test]
+fn what_is_stopped_before_its_turn_opens_does_not_wait_for_its_file() {
+    let mut scene = scene();
+    let gate = hanging(&mut scene);
+    scene.dm("/stop");
+    scene.until("its turn is over", |scene| {
+        let ended = scene.home.rows("SELECT json_array(ended) FROM turns WHERE ended_at > 0");
+        (ended.len() == 1).then_some(())
+    });
+    let said = scene.home.rows("SELECT body FROM messages").join("\n");
+    assert!(said.contains("is not read: its message was stopped before"), "{said}");
+    scene.settled();
+    assert!(scene.model.requests().is_empty());
+    gate.open();
+}
+
 /// A scene in which the model was asked and hangs, and then asks for a tool.
 fn at_work(scene: &mut Harness, then: Vec<Reply>) -> Gate {
     let gate = scene.model.gate();

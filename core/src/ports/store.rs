@@ -151,7 +151,8 @@ pub trait Store: Send + Sync + 'static {
     async fn cut(&self, cut: &Cut) -> Result<(), StoreError>;
     /// What `/status` tells.
     async fn status(&self, conversation: ConversationId) -> Result<Status, StoreError>;
-    /// Places and standings of the messages in the open turn: where people see typing.
+    /// Places of the messages in open turns, and of those that wait where somebody is at work: there people
+    /// see typing.
     async fn places_at_work(&self) -> Result<Vec<ChatKey>, StoreError>;
 
     /// Whether nothing is under way for this place: no message or command of it waits, no open turn

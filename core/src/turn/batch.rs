@@ -198,7 +198,8 @@ mod tests {
 
     fn row(inbox: i64, what: PendingWhat) -> Pending {
         let accepted_by = HolderId("me".into());
-        Pending { inbox: InboxId(inbox), at: DateTime::UNIX_EPOCH, accepted_by, what }
+        let (inbox, at) = (InboxId(inbox), DateTime::UNIX_EPOCH);
+        Pending { inbox, at, accepted_by, stopped: false, what }
     }
 
     fn says(inbox: i64, standing: Standing, text: &str) -> Pending {

@@ -13,9 +13,9 @@ use futures_util::future::join_all;
 use crate::access::harmless_name;
 use crate::event::files::Attached;
 use crate::event::outside::{line_of, size};
-use crate::ids::AccountId;
+use crate::ids::{AccountId, InboxId};
 use crate::message::Part;
-use crate::ports::{FetchError, Fetched, Platform, StoreError};
+use crate::ports::{FetchError, Fetched, PendingWhat, Platform, StoreError};
 use crate::turn::batch::Batch;
 use crate::turn::run::Driver;
 use crate::turn::steps::Waited;
@@ -67,20 +67,55 @@ impl Driver<'_> {
         if batch.files.is_empty() {
             return Ok(true);
         }
+        // It takes a while, in which people see that somebody is at work.
+        self.engine.bells.typing.notify_one();
         let (platforms, wanted) = (&self.engine.platforms, std::mem::take(&mut batch.files));
         let mut stop = self.stop.clone();
         let reading = async {
             tokio::select! {
-                words = read(platforms, wanted, PATIENCE) => Some(words),
+                words = read(platforms, wanted.clone(), PATIENCE) => Some(words),
                 _ = stop.wait_for(|stop| *stop) => None,
             }
         };
-        let Waited::Done(Some(words)) = self.unless_stopped(reading).await? else {
-            return Ok(false);
+        let words = if self.loaded.turn.is_some() {
+            match self.unless_stopped(reading).await? {
+                Waited::Done(words) => words,
+                Waited::StopRequested => None,
+            }
+        } else {
+            tokio::select! {
+                words = reading => words,
+                stopped = self.all_stopped(&batch.taken) => {
+                    stopped?;
+                    // The turn that takes them ends at once.
+                    Some(wanted.iter().map(unread).collect())
+                }
+            }
         };
+        let Some(words) = words else { return Ok(false) };
         add(batch, words);
         Ok(true)
     }
+
+    /// Returns when everything among these that asks for a turn was said before a `/stop`.
+    async fn all_stopped(&self, taken: &[InboxId]) -> Result<(), StoreError> {
+        loop {
+            let pending = self.engine.store.pending(self.claim.conversation).await?;
+            let mut asks = pending.iter().filter(|row| {
+                matches!(row.what, PendingWhat::Said { .. }) && taken.contains(&row.inbox)
+            });
+            if asks.all(|row| row.stopped) {
+                return Ok(());
+            }
+            self.bell.notified().await;
+        }
+    }
+}
+
+/// The words for a file of what was stopped.
+fn unread(wanted: &Wanted) -> (usize, String) {
+    let why = "its message was stopped before".to_owned();
+    (wanted.part, shown(&wanted.file, Read::Not(why)))
 }
 
 /// Reads these files within `patience`, and gives the part and the words for each, in their order.

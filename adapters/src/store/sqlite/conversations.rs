@@ -150,6 +150,7 @@ fn pending_row(row: &SqliteRow) -> Result<Pending, StoreError> {
         inbox: InboxId(row.get("id")?),
         at: row.instant("at")?,
         accepted_by: row.name("accepted_by")?,
+        stopped: kind == "turn" && row.get::<Option<&str>>("line")?.is_some(),
         what,
     })
 }
@@ -224,12 +225,17 @@ pub(super) async fn status(
     })
 }
 
-/// A turn that nobody holds is not at work: its bot may be gone.
+/// A turn that nobody holds is not at work: its bot may be gone. What waits where somebody is at work is
+/// taken up, or will be.
 pub(super) const PLACES_AT_WORK: &str = "\
-SELECT DISTINCT account, chat FROM inbox
+SELECT account, chat FROM inbox
 WHERE open = 1 AND turn_id IS NOT NULL AND kind = 'turn' AND EXISTS (
     SELECT 1 FROM conversations c WHERE c.id = inbox.conversation_id AND c.holder IS NOT NULL
 )
+UNION
+SELECT i.account, i.chat FROM conversations c CROSS JOIN inbox i ON i.conversation_id = c.id
+WHERE c.holder IS NOT NULL
+AND i.open = 1 AND i.turn_id IS NULL AND i.kind = 'turn' AND i.line IS NULL
 ORDER BY account, chat";
 
 pub(super) async fn places_at_work(readers: &Readers) -> Result<Vec<ChatKey>, StoreError> {
@@ -267,7 +273,8 @@ mod tests {
 
     fn pending(inbox: i64, what: PendingWhat) -> Pending {
         let inbox = InboxId(inbox);
-        Pending { inbox, at: DateTime::UNIX_EPOCH, accepted_by: "p".into(), what }
+        let (at, accepted_by) = (DateTime::UNIX_EPOCH, "p".into());
+        Pending { inbox, at, accepted_by, stopped: false, what }
     }
 
     fn ids(pending: &[Pending]) -> Vec<i64> {

@@ -132,6 +132,8 @@ pub struct Pending {
     pub at: DateTime<Utc>,
     /// The process that accepted it.
     pub accepted_by: HolderId,
+    /// It was said before a `/stop`: a turn that takes nothing else ends at once.
+    pub stopped: bool,
     /// What it is.
     pub what: PendingWhat,
 }
