@@ -169,7 +169,8 @@ ON CONFLICT (bot_id, account, chat) DO UPDATE SET
     END;
 
 UPDATE inbox SET open = 0, settled_at = $7
-WHERE $14 = 'observed' AND id IN (
+WHERE $14 = 'observed' AND NOT EXISTS (SELECT 1 FROM inbox WHERE account = $1 AND key = $2)
+AND id IN (
     SELECT older.id FROM conversations c JOIN inbox older ON older.conversation_id = c.id
     WHERE c.bot_id = $3 AND c.account = $4 AND c.chat = $5
     AND older.open = 1 AND older.turn_id IS NULL AND older.kind <> 'command'

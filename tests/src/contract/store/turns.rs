@@ -238,6 +238,8 @@ pub async fn of_lines_said_nearby_only_the_newest_wait(database: &dyn Database) 
         .collect();
     assert_eq!(orders, (12..most + 12).collect::<Vec<_>>());
     assert_eq!(waiting.len(), orders.len() + 1, "what opens a turn waits on");
+    story.store.accept(&[observed(story.bot, "a", most + 11)]).await?;
+    assert_eq!(story.store.pending(conversation).await?, waiting, "it is there already");
     Ok(())
 }
 
@@ -319,13 +321,18 @@ pub async fn a_cut_counts_as_nothing_new_said(database: &dyn Database) -> Result
     Ok(())
 }
 
-/// Only those whose message is in the turn.
+/// And those whose message waits where somebody is at work: it may take a while until its turn opens.
 pub async fn places_of_an_open_turn_are_at_work(database: &dyn Database) -> Result<()> {
     let story = Story::begin(database).await?;
     story.say("waits", 1).await?;
+    let (_, taken_up) = story.say("taken up", 1).await?;
     assert_eq!(story.store.places_at_work().await?, []);
     begun(&story, "5").await?;
     begun(&story, "6").await?;
+    assert_eq!(story.store.places_at_work().await?, [chat("5"), chat("6")]);
+    let claim = story.claim(taken_up, "one").await?;
+    assert_eq!(story.store.places_at_work().await?, [chat("5"), chat("6"), chat("taken up")]);
+    story.store.release(&claim, true).await?;
     assert_eq!(story.store.places_at_work().await?, [chat("5"), chat("6")]);
     Ok(())
 }
