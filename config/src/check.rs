@@ -137,8 +137,12 @@ impl Check<'_> {
             let path: Vec<&str> = path.iter().copied().chain([n.as_str()]).collect();
             let mend = if id.starts_with('-') {
                 "This is a chat's id. Let people in by their own ids; a chat gets a route with allow = [\"*\"]."
-            } else {
+            } else if path.first() == Some(&"owner") {
                 "An id is a number, such as 123456789. `atlas pair` finds yours without looking it up."
+            } else {
+                // A code of `atlas pair` would make them the owner.
+                "An id is a number, such as 123456789. Without it: let them write to the bot, and send \
+                 `/allow` with the code that they are told."
             };
             self.fail(
                 &path,

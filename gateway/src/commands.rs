@@ -42,7 +42,7 @@ impl Seams {
     }
 }
 
-/// Bots with fixed conversations, on Telegram and in the terminal.
+/// Bots with fixed conversations, on Telegram, on Discord and in the terminal.
 #[derive(Debug, Parser)]
 #[command(name = "atlas", version)]
 #[command(

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
+use rustix::pty;
 use tempfile::TempDir;
 
 /// A fresh home that nothing of this machine leaks into.
@@ -38,6 +40,19 @@ impl Home {
 
     fn atlas(&self, args: &[&str]) -> Outcome {
         self.command(args).output().unwrap().into()
+    }
+
+    /// A command at a terminal of its own, and the terminal's other side.
+    fn at_a_terminal(&self, args: &[&str]) -> (Child, fs::File) {
+        let ours = pty::openpt(pty::OpenptFlags::RDWR | pty::OpenptFlags::NOCTTY).unwrap();
+        pty::grantpt(&ours).unwrap();
+        pty::unlockpt(&ours).unwrap();
+        let path = pty::ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+        let theirs = fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
+        let mut command = self.command(args);
+        command.env("TERM", "xterm").stdin(theirs.try_clone().unwrap());
+        command.stdout(theirs.try_clone().unwrap()).stderr(theirs);
+        (command.spawn().unwrap(), ours.into())
     }
 
     /// A gateway of this home, ready.
@@ -234,6 +249,45 @@ fn a_gateway_goes_on_with_what_a_killed_terminal_left() {
     // Asked once more, by the gateway.
     asked.recv().unwrap();
     drop(gateway);
+}
+
+#[test]
+fn a_prompt_whose_model_does_not_answer_ends_when_the_process_is_ended() {
+    let home = Home::new();
+    let (table, asked) = model_server(None);
+    home.write("atlas.toml", &table);
+    let (mut child, mut terminal) = home.at_a_terminal(&["chat"]);
+    let mut screen = terminal.try_clone().unwrap();
+    let (prompted, prompts) = mpsc::channel();
+    let reader = thread::spawn(move || {
+        let (mut seen, mut piece) = (String::new(), [0; 4096]);
+        // It ends with an error when nobody has the other side any more.
+        while let Ok(read) = screen.read(&mut piece) {
+            seen.push_str(&String::from_utf8_lossy(&piece[..read]));
+            if seen.contains("> ") {
+                let _ = prompted.send(());
+            }
+        }
+        drop(prompted);
+        seen
+    });
+    prompts.recv().unwrap();
+    terminal.write_all(b"hello\r").unwrap();
+    asked.recv().unwrap();
+    let ended = Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    assert!(ended.success());
+    let left = loop {
+        match prompts.recv_timeout(Duration::from_secs(60)) {
+            Ok(()) => {}
+            Err(over) => break over == mpsc::RecvTimeoutError::Disconnected,
+        }
+    };
+    if !left {
+        child.kill().unwrap();
+    }
+    let seen = reader.join().unwrap();
+    assert!(left, "{seen}");
+    assert!(child.wait().unwrap().success() && seen.contains("Stopping"), "{seen}");
 }
 
 #[test]

@@ -104,7 +104,7 @@ enum Waited {
     Answered,
     /// Somebody stopped it, and it has stopped.
     Stopped,
-    /// Somebody does not even wait for that.
+    /// Somebody leaves: they ended the process, or do not wait for that.
     Left,
 }
 
@@ -153,16 +153,21 @@ impl Talk {
         }
     }
 
-    /// Waits for the answer. An interruption stops the turn, a second one does not wait for that.
+    /// Waits for the answer. An interruption stops the turn, a second one does not wait for that. Whoever
+    /// ends the process has it end when the turn has stopped.
     async fn answered(&self, signals: &mut Signals) -> Result<Waited, Failure> {
-        tokio::select! {
+        let heard = tokio::select! {
             quiet = self.quiet() => return quiet.map(|()| Waited::Answered),
-            () = signals.next() => print::note("Stopping. Once more leaves at once."),
-        }
+            heard = signals.next() => heard,
+        };
+        print::note("Stopping. Once more leaves at once.");
         self.say("/stop").await?;
         tokio::select! {
-            quiet = self.quiet() => quiet.map(|()| Waited::Stopped),
-            () = signals.next() => Ok(Waited::Left),
+            quiet = self.quiet() => quiet.map(|()| match heard {
+                Heard::Interrupt => Waited::Stopped,
+                Heard::Terminate => Waited::Left,
+            }),
+            _ = signals.next() => Ok(Waited::Left),
         }
     }
 
@@ -174,15 +179,24 @@ impl Talk {
 /// SIGINT and SIGTERM.
 struct Signals(Signal, Signal);
 
+/// What was heard of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    /// SIGINT: stop what is under way.
+    Interrupt,
+    /// SIGTERM: end.
+    Terminate,
+}
+
 impl Signals {
     fn hear() -> Result<Self, Failure> {
         Ok(Self(hear(SignalKind::interrupt())?, hear(SignalKind::terminate())?))
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> Heard {
         tokio::select! {
-            _ = self.0.recv() => {}
-            _ = self.1.recv() => {}
+            _ = self.0.recv() => Heard::Interrupt,
+            _ = self.1.recv() => Heard::Terminate,
         }
     }
 }

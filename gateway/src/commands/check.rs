@@ -210,9 +210,11 @@ fn model_fault(name: &ModelName, model: &Model, error: &ModelError) -> Fault {
         (ModelError::Unreachable(_), None) => "Check the network.".to_owned(),
         (ModelError::Auth(_), _) => {
             format!(
-                "Mend `api_key` of [models.{name}] in atlas.toml, or the variable with the key."
+                "Mend `api_key` of [models.{name}] in atlas.toml, or the variable or file with the key."
             )
         }
+        (ModelError::Payment(_), _) => "See to the account at the provider.".to_owned(),
+        (ModelError::Busy { .. }, _) => "Nothing is wrong here: try again later.".to_owned(),
         _ => format!("Mend [models.{name}] in atlas.toml."),
     };
     Fault::new(error.to_string(), mend)
@@ -242,7 +244,8 @@ async fn discord(account: &DiscordAccount, routed: &[PlatformChat]) -> Result<St
     if !bot.lacks.is_empty() {
         let lacks = bot.lacks.iter().map(|lack| format!("{}: {}", lack.place, lack.what));
         let what = format!("@{} lacks in {}", bot.name, lacks.collect::<Vec<_>>().join("; in "));
-        let mend = "Give its role these permissions in the server's or channel's settings.";
+        let mend = "Give its role these permissions in the server's or channel's settings; where it is not \
+                    there at all, invite it, or mend the route's `chat`.";
         return Err(Fault::new(what, mend));
     }
     let content = if bot.reads_content {

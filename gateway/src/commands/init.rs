@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     /// The platform: telegram or discord
     #[arg(long, value_parser = platform)]
     platform: Option<AccountPlatform>,
-    /// Where the token is: in a variable, or on standard input. Not given: it is asked for, hidden
+    /// Where the token is: in a variable, or on standard input. Not given: it is asked for, shown as stars
     #[arg(long, value_name = "env:NAME|-", allow_hyphen_values = true)]
     token_from: Option<String>,
     /// The account's name in atlas.toml: tg or dc, if not given

@@ -22,7 +22,8 @@ impl OpenAi {
             Ok(response) => response,
             Err(Failure::Refusal(problem, _)) if matches!(problem.status, 404 | 405 | 501) => {
                 return Ok(vec![format!(
-                    "{} does not list its models, so whether it has {} shows at the first question",
+                    "{} does not list its models, so whether it has {} shows at the first question \
+                     (most servers want `/v1` at the end of `base_url`)",
                     self.host.place(),
                     self.model
                 )]);

@@ -104,7 +104,7 @@ async fn converse(
     while ask.send(()).await.is_ok() {
         let typed = tokio::select! {
             typed = lines.recv() => typed.unwrap_or(Typed::End),
-            () = signals.next() => return Ok(()),
+            _ = signals.next() => return Ok(()),
         };
         let before = std::mem::replace(&mut interrupted, matches!(typed, Typed::Interrupt));
         let line = match typed {

@@ -86,7 +86,7 @@ async fn say_all(talk: &Talk, mut lines: Lines, streams: &Streams) -> Result<End
     loop {
         let line = tokio::select! {
             line = lines.next() => line,
-            () = signals.next() => return Ok(End::Interrupted),
+            _ = signals.next() => return Ok(End::Interrupted),
         };
         let Some(line) = line else { return Ok(End::Said) };
         match line.trim() {
