@@ -65,9 +65,6 @@ async fn store(
     match counted.zip(over) {
         None => outbox::insert(connection, &event.deliveries, event.at).await?,
         Some((counted, over)) => {
-            if conversation.is_some() {
-                trim(connection, inbox, event.at).await?;
-            }
             if let Some(notice) = counted.notice(connection, over, inbox).await? {
                 outbox::insert(connection, std::slice::from_ref(notice), event.at).await?;
             }
@@ -168,16 +165,6 @@ ON CONFLICT (bot_id, account, chat) DO UPDATE SET
         ELSE max(excluded.owner_wrote_at, coalesce(owner_wrote_at, 0))
     END;
 
-UPDATE inbox SET open = 0, settled_at = $7
-WHERE $14 = 'observed' AND NOT EXISTS (SELECT 1 FROM inbox WHERE account = $1 AND key = $2)
-AND id IN (
-    SELECT older.id FROM conversations c JOIN inbox older ON older.conversation_id = c.id
-    WHERE c.bot_id = $3 AND c.account = $4 AND c.chat = $5
-    AND older.open = 1 AND older.turn_id IS NULL AND older.kind <> 'command'
-    AND older.kind = 'observed'
-    ORDER BY older.id DESC LIMIT -1 OFFSET $19 + 0
-);
-
 INSERT INTO inbox (account, key, platform, accepted_by, at, kind, open, bot_id, conversation_id,
     chat, standing, place_order, inbound, raw, person, limited, line)
 SELECT $1, $2, $9, $13, $7,
@@ -192,7 +179,16 @@ FROM conversations c CROSS JOIN (",
     ") the_limit
 WHERE c.bot_id = $3 AND c.account = $4 AND c.chat = $5
 ON CONFLICT (account, key) DO NOTHING
-RETURNING id, conversation_id, limited"
+RETURNING id, conversation_id, limited;
+
+UPDATE inbox SET open = 0, settled_at = $7
+WHERE id IN (
+    SELECT older.id FROM inbox new JOIN inbox older ON older.conversation_id = new.conversation_id
+    WHERE new.account = $1 AND new.key = $2 AND new.kind = 'observed'
+    AND older.open = 1 AND older.turn_id IS NULL AND older.kind <> 'command'
+    AND older.kind = 'observed'
+    ORDER BY older.id DESC LIMIT -1 OFFSET $19 + 0
+)"
 );
 
 async fn store_said(
@@ -223,7 +219,7 @@ async fn store_said(
         .bind(said.inbound.order)
         .bind(json(said.inbound)?)
         .bind(&*event.raw)
-        .bind(OBSERVED_WAITING - 1)
+        .bind(OBSERVED_WAITING)
         .bind(tally.person)
         .bind(tally.of_person.since)
         .bind(tally.of_person.most)
@@ -240,27 +236,6 @@ fn stored(row: &SqliteRow) -> Result<Stored, StoreError> {
     let row = Record::new(row, "inbox")?;
     let conversation = row.get::<Option<i64>>("conversation_id")?.map(ConversationId);
     Ok(Stored { inbox: InboxId(row.get("id")?), conversation, over: row.maybe_word("limited")? })
-}
-
-/// Of a conversation's lines said nearby only the newest wait on, also where one came of a limit.
-pub(super) const TRIM: &str = "\
-UPDATE inbox SET open = 0, settled_at = $2
-WHERE id IN (
-    SELECT older.id FROM inbox new JOIN inbox older ON older.conversation_id = new.conversation_id
-    WHERE new.id = $1 AND older.open = 1 AND older.turn_id IS NULL AND older.kind <> 'command'
-    AND older.kind = 'observed'
-    ORDER BY older.id DESC LIMIT -1 OFFSET $3 + 0
-)";
-
-async fn trim(connection: &mut Line, newest: InboxId, at: DateTime<Utc>) -> Result<(), StoreError> {
-    sqlx::query(TRIM)
-        .bind(newest.0)
-        .bind(micros(at))
-        .bind(OBSERVED_WAITING)
-        .execute(connection)
-        .await
-        .map(drop)
-        .map_err(store_error)
 }
 
 pub(super) const STORE_OTHER: &str = concat!(

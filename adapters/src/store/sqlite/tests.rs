@@ -59,7 +59,6 @@ const GROWING: &[&str] = &[
     chats::IS_QUIET,
     accept::STORE_SAID,
     accept::STORE_OTHER,
-    accept::TRIM,
     limits::PERSON_TOLD,
     limits::CHAT_TOLD,
     pairings::TOLD,
